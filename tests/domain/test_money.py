@@ -95,8 +95,8 @@ def test_what_is_written_is_read_back_in_every_currency(rule: Rule, steps: int) 
     "text",
     [
         "", " ", "1e3", "1E3", "1,000.00", "1.000,00", "1 000", "+1", "-1", "-0", "NaN", "inf",
-        "1.", ".5", "1.2.3", "0x10", "1_000", "١٢", "\N{FULLWIDTH DIGIT ONE}2", "1.٢", "$1", "1.00\n", " 1.00", "1.001",
-        "007", "00", "1.00 EUR", "½",
+        "1.", ".5", "1.2.3", "0x10", "1_000", "١٢", "\N{FULLWIDTH DIGIT ONE}2", "1.٢", "$1",
+        "1.00\n", " 1.00", "1.001", "007", "00", "1.00 EUR", "½",
     ],
 )  # fmt: skip
 def test_anything_but_plain_digits_is_refused(text: str) -> None:
