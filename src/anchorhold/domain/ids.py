@@ -90,33 +90,12 @@ def key_of(kind: str, *parts: str | int) -> str:
     """An idempotency key that these parts always give, with a readable beginning.
 
     `kind` names the request to Stripe in lower case (`charge`, `intent`); ValueError otherwise.
-    At most 255 characters, without secrets (Stripe: Idempotent requests).
+    Never the kind of an attempt: keys that differed by it were four routes to a second payment
+    (protocol section 1). At most 255 characters, without secrets (Stripe: Idempotent requests).
     """
     if _KEY_KIND.fullmatch(kind) is None:
         raise ValueError(f"{kind!r} does not name a kind of request")
     return f"anchorhold-{kind}-{_digest(kind, parts).hex()}"
-
-
-def charge_key(account: AccountId, invoice: InvoiceId, seq: int) -> str:
-    """The key of the charge with this counter: the same for every kind of attempt.
-
-    Protocol section 1: keys that differed by the kind of charge were four routes to a second
-    payment, so who charges, and why, must not enter here.
-    """
-    return key_of("charge", account, invoice, seq)
-
-
-def intent_key(account: AccountId, invoice: InvoiceId, number: int) -> str:
-    """The key under which the invoice's PaymentIntent of this number is created (section 2)."""
-    return key_of("intent", account, invoice, number)
-
-
-def attempt_reference(account: AccountId, invoice: InvoiceId, seq: int) -> AttemptId:
-    """How Stripe sees an attempt (section 1).
-
-    Derived, so that a database that lost its last commits sends the same request again.
-    """
-    return derive(ATTEMPT, account, invoice, seq)
 
 
 def _digest(kind: str, parts: tuple[str | int, ...]) -> bytes:
