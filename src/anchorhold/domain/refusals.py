@@ -237,7 +237,7 @@ class Code(Enum):
     )
     TIMING_UNSAFE = Row(
         Kind.SETUP,
-        "These times could let an invoice be charged twice: {relations}.",
+        "These times do not hold together: {relations}.",
         "Change one of the settings named, or unset them to use the defaults.",
     )
     SECRET_KEY_MISSING = Row(
