@@ -1,0 +1,17 @@
+"""The embedded PostgreSQL: a real server in a data folder, shared by all processes that use it."""
+
+from anchorhold.postgres.binaries import binary
+from anchorhold.postgres.errors import PostgresCode, PostgresError
+from anchorhold.postgres.server import Server, Status, release, start, status, stop
+
+__all__ = [
+    "PostgresCode",
+    "PostgresError",
+    "Server",
+    "Status",
+    "binary",
+    "release",
+    "start",
+    "status",
+    "stop",
+]
