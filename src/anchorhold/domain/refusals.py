@@ -232,7 +232,7 @@ class Code(Enum):
     )
     SETTINGS_UNKNOWN = Row(
         Kind.SETUP,
-        "There is no setting {name}{suggestion}.",
+        "There is no setting {name}; {suggestion}.",
         "Correct its name or unset it, then start again.",
     )
     TIMING_UNSAFE = Row(
