@@ -66,7 +66,11 @@ class ChargeView:
 
 @dataclass(frozen=True, slots=True)
 class IntentView:
-    """A PaymentIntent as Stripe showed it, `latest_charge` expanded; amounts in minor units."""
+    """A PaymentIntent as Stripe showed it; amounts in minor units.
+
+    `latest_charge` is None where Stripe named the charge without showing it (an intent inside an
+    error body): then `latest_charge_id` stands alone and nothing is known of refunds.
+    """
 
     id: str
     status: IntentStatus
@@ -79,6 +83,7 @@ class IntentView:
     metadata: Mapping[str, str]
     latest_charge: ChargeView | None = None
     last_error: Decline | None = None
+    latest_charge_id: str | None = None
 
     @property
     def paid(self) -> bool:
@@ -102,6 +107,8 @@ class EventView:
     created: int
     object_id: str
     idempotency_key: str | None
+    decline: Decline | None = None
+    """The object's `last_payment_error` at the time, for a failed payment."""
 
 
 @dataclass(frozen=True, slots=True)
