@@ -19,6 +19,7 @@ from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
 from anchorhold import postgres
+from anchorhold.store.migrate import upgrade
 
 SERVER_VARIABLE = "ANCHORHOLD_TEST_DATABASE_URL"
 RUN_VARIABLE = "ANCHORHOLD_TEST_RUN"
@@ -41,6 +42,7 @@ Connection: TypeAlias = psycopg.Connection[tuple[object, ...]]
 
 def migrate(conninfo: str) -> None:
     """The database has the schema of this version."""
+    upgrade(conninfo)
 
 
 def begin_run() -> bool:

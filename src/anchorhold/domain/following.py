@@ -1,0 +1,49 @@
+"""TABLE: what a followed intent's status means (protocol section 7, F5)."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from anchorhold.domain.answer import PAYABLE, IntentStatus
+from anchorhold.domain.invoice import InvoiceStatus
+from anchorhold.domain.sweep import ANY, CLOSED, OPEN
+
+
+class Follow(StrEnum):
+    """What the follower does."""
+
+    SETTLE = "settle"
+    WAIT = "wait"
+    END = "end"
+    """The following ends as a decline of the followed attempt."""
+    CANCEL = "cancel"
+    """Cancel first: a closed invoice must not stay payable. The next look ends the following."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of the table."""
+
+    id: str
+    intent: frozenset[IntentStatus]
+    invoice: frozenset[InvoiceStatus]
+    act: Follow
+    because: str
+
+
+# fmt: off
+FOLLOW = (
+    Row("F1", frozenset({IntentStatus.SUCCEEDED}), ANY, Follow.SETTLE,
+        "money arrived: never lose it"),
+    Row("F2", frozenset({IntentStatus.PROCESSING, IntentStatus.REQUIRES_CAPTURE}), ANY,
+        Follow.WAIT, "the bank has not decided yet"),
+    Row("F3", frozenset({IntentStatus.CANCELED}), ANY, Follow.END,
+        "a cancelled intent never charges"),
+    Row("F4", PAYABLE, OPEN, Follow.END, "the bank said no"),
+    Row("F5", PAYABLE, CLOSED, Follow.CANCEL, "nothing is due and it could still be paid"),
+)
+# fmt: on
+
+
+def read(intent: IntentStatus, invoice: InvoiceStatus) -> Row:
+    """The row for this status of the intent and of the invoice."""
+    return next(row for row in FOLLOW if intent in row.intent and invoice in row.invoice)

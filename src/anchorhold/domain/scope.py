@@ -1,0 +1,18 @@
+"""Whose rows a statement may touch."""
+
+from dataclasses import dataclass
+
+from anchorhold.domain.ids import AccountId
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """One account in one mode. Leads every key, so that tenants and modes never mix."""
+
+    account_id: AccountId
+    livemode: bool
+
+    @property
+    def params(self) -> dict[str, object]:
+        """The two parameters that every statement of the store compares."""
+        return {"account_id": self.account_id, "livemode": self.livemode}

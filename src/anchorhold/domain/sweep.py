@@ -1,0 +1,216 @@
+"""TABLE: what one check of a stale hold decides (protocol section 6), prepared mode.
+
+`find` turns what Stripe showed into findings; `decide` picks the rows. Rows that `go_on` act and
+the check goes on; the first other row that fits ends the check.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from anchorhold.domain.answer import ChargeView, Decline, IntentStatus, IntentView
+from anchorhold.domain.attempt import UNPROVEN, AttemptFacts, AttemptState
+from anchorhold.domain.hold import Token
+from anchorhold.domain.invoice import InvoiceStatus, PaymentStatus
+
+
+class Found(StrEnum):
+    """What Stripe shows for an invoice."""
+
+    REFUSED = "refused for good"
+    LATER = "no answer, or one that says later"
+    NO_CUSTOMER = "no Stripe customer on file"
+    PAID = "succeeded, not refunded in full"
+    REFUNDED = "succeeded, refunded in full"
+    PROCESSING = "processing"
+    FOLLOWED = "processing, and the invoice follows it"
+    STRAY = "payable, off-session, not the invoice's own"
+    DECLINED = "the own attempt's decline"
+    PAYABLE = "the own intent is payable"
+    NOTHING = "nothing that can pay"
+
+
+class Act(StrEnum):
+    """What the check does."""
+
+    SETTLE = "settle every one, oldest first"
+    RECORD_REFUNDED = "record it as refunded; a person decides"
+    FOLLOW = "put the newest on the invoice; clear"
+    CLEAR = "clear"
+    KEEP = "keep; look again in 30 minutes"
+    ALARM = "keep; error on every check"
+    CANCEL = "cancel it at Stripe; keep for the next check"
+    DECLINE = "save the decline; clear"
+    SUPERSEDE = "clear; the counter moves"
+
+
+OPEN = frozenset({InvoiceStatus.OPEN})
+CLOSED = frozenset(InvoiceStatus) - OPEN
+ANY = frozenset(InvoiceStatus)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of the table."""
+
+    id: str
+    found: frozenset[Found]
+    invoice: frozenset[InvoiceStatus]
+    act: Act
+    because: str
+    goes_on: bool = False
+
+
+# fmt: off
+SWEEP = (
+    Row("S15", frozenset({Found.REFUSED}), ANY, Act.ALARM,
+        "Stripe refuses to tell: only a person can end this"),
+    Row("S14", frozenset({Found.LATER}), ANY, Act.KEEP,
+        "no answer proves nothing"),
+    Row("S13", frozenset({Found.NO_CUSTOMER}), ANY, Act.SUPERSEDE,
+        "without a customer and an intent no charge can have been sent"),
+    Row("S2", frozenset({Found.REFUNDED}), ANY, Act.RECORD_REFUNDED,
+        "the money was given back: it counts as not paid", goes_on=True),
+    Row("S1", frozenset({Found.PAID}), ANY, Act.SETTLE,
+        "money arrived: never lose it", goes_on=True),
+    Row("S4", frozenset({Found.FOLLOWED}), ANY, Act.CLEAR,
+        "the follower looks at it by its id"),
+    Row("S3", frozenset({Found.PROCESSING}), OPEN, Act.FOLLOW,
+        "the bank decides later; the follower looks at it by its id"),
+    Row("S5", frozenset({Found.PROCESSING}), CLOSED, Act.KEEP,
+        "cleared, nothing would record it"),
+    Row("S7", frozenset({Found.DECLINED}), OPEN, Act.DECLINE,
+        "the bank said no to this very attempt"),
+    Row("S6", frozenset({Found.STRAY}), ANY, Act.CANCEL,
+        "it would stay payable beside the invoice's own"),
+    Row("S6b", frozenset({Found.PAYABLE}), CLOSED, Act.CANCEL,
+        "a closed invoice must not stay payable"),
+    Row("S8", frozenset({Found.PAYABLE, Found.NOTHING}), OPEN, Act.SUPERSEDE,
+        "a late charge can only be this same intent, which succeeds once"),
+    Row("S9", frozenset({Found.NOTHING, Found.DECLINED}), CLOSED, Act.CLEAR,
+        "nothing can pay and nothing is due"),
+)
+# fmt: on
+
+
+@dataclass(frozen=True, slots=True)
+class HoldFacts:
+    """What a check knows from the rows; the database's clock."""
+
+    token: Token
+    status: InvoiceStatus
+    payment_status: PaymentStatus
+    intent_id: str | None
+    followed_intent_id: str | None
+    stripe_customer_id: str | None
+    stripe_account: str
+    own: AttemptFacts
+    others: tuple[AttemptFacts, ...]
+
+    @property
+    def own_intent(self) -> str | None:
+        """The intent that the hold's own attempt could have confirmed."""
+        return self.own.intent_id or self.intent_id
+
+    @property
+    def oldest_unproven(self) -> datetime:
+        """When the oldest attempt whose end is not certain was claimed."""
+        rows = (self.own, *self.others)
+        return min(row.claimed_at for row in rows if row.state in UNPROVEN or row is self.own)
+
+
+class Unread(StrEnum):
+    """Why nothing could be read."""
+
+    REFUSED = "refused"
+    LATER = "later"
+    NO_CUSTOMER = "no_customer"
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What Stripe showed: the invoice's intents, or why none could be read.
+
+    `own_decline` is set only when it is proven to be the own attempt's (S7).
+    """
+
+    intents: tuple[IntentView, ...] = ()
+    unread: Unread | None = None
+    own_decline: Decline | None = None
+    error: str = ""
+    answered: bool = True
+    """Stripe said something, if only a 5xx or 429."""
+
+
+def find(facts: HoldFacts, evidence: Evidence) -> frozenset[Found]:
+    """Every finding that the evidence supports."""
+    if evidence.unread is not None:
+        return frozenset({_UNREAD[evidence.unread]})
+    found = {_found_in(facts, intent) for intent in evidence.intents}
+    if evidence.own_decline is not None:
+        found.add(Found.DECLINED)
+    return frozenset(found or {Found.NOTHING})
+
+
+_UNREAD = {
+    Unread.REFUSED: Found.REFUSED,
+    Unread.LATER: Found.LATER,
+    Unread.NO_CUSTOMER: Found.NO_CUSTOMER,
+}
+
+
+def _found_in(facts: HoldFacts, intent: IntentView) -> Found:
+    if intent.status is IntentStatus.SUCCEEDED:
+        return Found.PAID if intent.paid else Found.REFUNDED
+    if intent.status in (IntentStatus.PROCESSING, IntentStatus.REQUIRES_CAPTURE):
+        followed = intent.id == facts.followed_intent_id
+        return Found.FOLLOWED if followed else Found.PROCESSING
+    if intent.payable:
+        return Found.PAYABLE if intent.id in _own(facts) else Found.STRAY
+    return Found.NOTHING
+
+
+def _own(facts: HoldFacts) -> frozenset[str | None]:
+    return frozenset({facts.intent_id, facts.own.intent_id, facts.followed_intent_id})
+
+
+def decide(found: frozenset[Found], status: InvoiceStatus) -> tuple[Row, ...]:
+    """The rows to act on, in order; the last one ends the check unless it goes on."""
+    rows: list[Row] = []
+    for row in SWEEP:
+        if row.found & found and status in row.invoice:
+            rows.append(row)
+            if not row.goes_on:
+                break
+    return tuple(rows)
+
+
+def made_by_own_attempt(facts: HoldFacts, charge: ChargeView | None) -> bool:
+    """A charge that only the hold's own attempt can have made (S7, without the event's key).
+
+    Created at or after the send, with the attempt's payment method, not credited to another
+    attempt, while no other attempt is unproven.
+    """
+    own = facts.own
+    if charge is None or own.sent_at is None:
+        return False
+    credited = {row.charge_id for row in facts.others}
+    unproven = any(row.state in UNPROVEN for row in facts.others)
+    after = charge.created >= int(own.sent_at.timestamp())
+    same_method = charge.payment_method == own.payment_method
+    return after and same_method and not unproven and charge.id not in credited
+
+
+def own_decline(facts: HoldFacts, charges: Sequence[ChargeView]) -> Decline | None:
+    """The decline of the own attempt among an intent's charges, when it is proven to be its own."""
+    for charge in charges:
+        if charge.status == "failed" and made_by_own_attempt(facts, charge):
+            return charge.failure or Decline("card_declined")
+    return None
+
+
+def state_of_followed(facts: HoldFacts, intent: IntentView) -> AttemptState:
+    """What the own attempt becomes when its intent is processing (S3)."""
+    own = made_by_own_attempt(facts, intent.latest_charge)
+    return AttemptState.PROCESSING if own else AttemptState.SUPERSEDED

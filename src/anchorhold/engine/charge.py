@@ -1,0 +1,252 @@
+"""One charge under a hold that was won: re-check, send once, save (protocol section 3).
+
+Whoever runs this may die between any two lines. What the next one finds is the attempt's row and
+Stripe; the sweep reads both.
+"""
+
+from dataclasses import dataclass, replace
+
+from anchorhold.domain import outcome
+from anchorhold.domain.answer import (
+    Decline,
+    IntentStatus,
+    IntentView,
+    NothingSent,
+    NotSent,
+    Refused,
+    Result,
+    Shown,
+)
+from anchorhold.domain.attempt import RUNNING, AttemptKind, AttemptState, Cause
+from anchorhold.domain.hold import Claim, Sending
+from anchorhold.domain.ids import AttemptId, key_of
+from anchorhold.domain.intent import confirm_params
+from anchorhold.domain.invoice import PaymentStatus
+from anchorhold.domain.outcome import ENDS, End, Meaning
+from anchorhold.domain.payment import Source, Success
+from anchorhold.domain.sweep import OPEN, HoldFacts, made_by_own_attempt, own_decline
+from anchorhold.domain.timing import Timing
+from anchorhold.engine.deps import Connected, Deps
+from anchorhold.store import accounts, checks, holds, payments
+
+
+@dataclass(frozen=True, slots=True)
+class Charged:
+    """How an attempt ended: the row of the outcome table, and what was saved (None: kept)."""
+
+    rule: str
+    meaning: Meaning
+    saved: str | None
+
+
+async def charge(deps: Deps, claim: Claim) -> Charged:
+    """The claimed invoice's intent is confirmed once and the answer is saved.
+
+    Or nothing was sent and the hold is released; or nobody can tell, the hold stays, and the
+    sweep asks Stripe.
+    """
+    connected = await deps.providers.of(claim.token.scope)
+    if connected is None:
+        return await _save(deps, claim, NothingSent(NotSent.CREDENTIALS_UNREADABLE))
+    if claim.action_is_old:
+        return await _give_up_on_customer(deps, connected, claim)
+    sending = await _recheck(deps, claim)
+    if sending is None:
+        return await _release(deps, claim)
+    key, params = _request(claim)
+    answer = await connected.provider.confirm_intent(claim.intent_id, params, key, sending.deadline)
+    return await _act(deps, connected, claim, sending, answer)
+
+
+def _request(claim: Claim) -> tuple[str, dict[str, object]]:
+    token = claim.token
+    key = key_of("charge", token.scope.account_id, token.invoice_id, token.seq)
+    return key, confirm_params(claim)
+
+
+async def _recheck(deps: Deps, claim: Claim) -> Sending | None:
+    key, params = _request(claim)
+    return await holds.recheck(
+        deps.db,
+        claim,
+        deps.timing,
+        key=key,
+        params=params,
+        deadline_s=deadline_of(claim.kind, deps.timing),
+    )
+
+
+def deadline_of(kind: AttemptKind, timing: Timing) -> float:
+    """How long a charge of this kind may take, seconds (protocol section 3, step 4)."""
+    return {
+        AttemptKind.DUNNING: timing.deadline_dunning_seconds,
+        AttemptKind.COLLECT: timing.deadline_collect_seconds,
+    }.get(kind, timing.deadline_auto_seconds)
+
+
+async def _release(deps: Deps, claim: Claim) -> Charged:
+    end = replace(ENDS[Meaning.NOT_SENT], rule="R1", cause=Cause.RECHECK_REFUSED)
+    return await _end(deps, claim, Meaning.NOT_SENT, end)
+
+
+async def _act(
+    deps: Deps, connected: Connected, claim: Claim, sending: Sending, answer: Result[IntentView]
+) -> Charged:
+    row = outcome.read(answer)
+    if row.meaning is Meaning.READ_INTENT and isinstance(answer, Refused) and answer.intent:
+        return await _act_on_shown(deps, claim, row.id, answer, answer.intent)
+    if row.meaning in (Meaning.ASK, Meaning.READ_INTENT):
+        return await _ask(deps, connected, claim, sending, row, answer)
+    if row.meaning is Meaning.ACCOUNT_REFUSED and isinstance(answer, Refused):
+        await accounts.refuse(
+            deps.db,
+            claim.token.scope,
+            key_fingerprint=connected.key_fingerprint,
+            reason=answer.message,
+        )
+        deps.log.error(
+            "account.refused", account=claim.token.scope.account_id, status=answer.status
+        )
+    return await _save(deps, claim, answer)
+
+
+async def _save(deps: Deps, claim: Claim, answer: Result[IntentView]) -> Charged:
+    row = outcome.read(answer)
+    if row.meaning is Meaning.SETTLE and isinstance(answer, Shown):
+        return await _settle(deps, claim, row.id, answer.value, claim.token.attempt_id)
+    return await _end(deps, claim, row.meaning, outcome.end_of(row, answer))
+
+
+async def _settle(
+    deps: Deps, claim: Claim, rule: str, intent: IntentView, maker: AttemptId | None
+) -> Charged:
+    settled = await payments.settle(
+        deps.db,
+        claim.token.scope,
+        claim.token.invoice_id,
+        Success.of(intent, maker),
+        Source.ANSWER,
+        actor=deps.actor,
+        clears=claim.token,
+    )
+    return Charged(rule, Meaning.SETTLE, settled.verdict if settled else None)
+
+
+async def _end(deps: Deps, claim: Claim, meaning: Meaning, end: End) -> Charged:
+    ended = await holds.end(
+        deps.db, claim.token, end, states=RUNNING, statuses=OPEN, actor=deps.actor
+    )
+    return Charged(end.rule, meaning, end.state if ended else None)
+
+
+async def _ask(
+    deps: Deps,
+    connected: Connected,
+    claim: Claim,
+    sending: Sending,
+    row: outcome.Row,
+    answer: Result[IntentView],
+) -> Charged:
+    """Unclear: look at the intent at once, and act only on what cannot be a confirm still running.
+
+    Everything else is `unknown` and keeps the hold; the sweep decides after the hold's end.
+    """
+    cut = connected.provider.deadline(deps.timing.check_cut_seconds)
+    seen = await connected.provider.retrieve_intent(
+        claim.intent_id, min(cut, sending.hold_ends, key=lambda deadline: deadline.at)
+    )
+    if isinstance(seen, Shown):
+        return await _act_on_shown(deps, claim, row.id, answer, seen.value)
+    return await _unknown(deps, claim, row.id, answer)
+
+
+async def _act_on_shown(
+    deps: Deps, claim: Claim, rule: str, answer: Result[IntentView], intent: IntentView
+) -> Charged:
+    """An intent that was retrieved, or that came in a refusal, is acted on by its status."""
+    facts = await checks.facts(deps.db, claim.token.scope, claim.token.invoice_id)
+    if facts is None or facts.token != claim.token:
+        return Charged(rule, Meaning.KEEP, None)
+    own = made_by_own_attempt(facts, intent.latest_charge)
+    if intent.status is IntentStatus.SUCCEEDED:
+        return await _settle(deps, claim, rule, intent, facts.own.id if own else None)
+    end = _end_of_shown(facts, rule, answer, intent, own=own)
+    if end is None:
+        return await _unknown(deps, claim, rule, answer)
+    return await _end(deps, claim, Meaning.READ_INTENT, end)
+
+
+def _end_of_shown(
+    facts: HoldFacts, rule: str, answer: Result[IntentView], intent: IntentView, *, own: bool
+) -> End | None:
+    charges = [intent.latest_charge] if intent.latest_charge else []
+    decline = own_decline(facts, charges)
+    if intent.status is IntentStatus.PROCESSING:
+        state = AttemptState.PROCESSING if own else AttemptState.SUPERSEDED
+        end = replace(ENDS[Meaning.FOLLOW], state=state, followed_intent=intent.id)
+    elif intent.status is IntentStatus.CANCELED:
+        end = ENDS[Meaning.INTENT_CANCELED]
+    elif intent.status is IntentStatus.REQUIRES_ACTION and _refused(answer):
+        end = ENDS[Meaning.WAIT_FOR_CUSTOMER]
+    elif decline is not None:
+        end = replace(ENDS[Meaning.DECLINE], decline=decline, charge_id=charges[0].id)
+    else:
+        return None
+    return replace(end, rule=rule)
+
+
+def _refused(answer: Result[IntentView]) -> bool:
+    """Stripe refused this confirm because of the intent's status: it is not running."""
+    return isinstance(answer, Refused) and answer.intent is not None
+
+
+async def _unknown(deps: Deps, claim: Claim, rule: str, answer: Result[IntentView]) -> Charged:
+    end = replace(ENDS[Meaning.ASK], rule=rule, cause=_doubt(answer))
+    if isinstance(answer, Refused):
+        end = replace(end, decline=_words(answer), request_id=answer.request_id)
+    return await _end(deps, claim, Meaning.ASK, end)
+
+
+def _doubt(answer: Result[IntentView]) -> Cause:
+    if isinstance(answer, (Shown, Refused)):
+        return Cause.SERVER_ERROR
+    return outcome.cause_of(answer)
+
+
+def _words(answer: Refused) -> Decline:
+    return Decline(answer.code or answer.type or str(answer.status), None, None, answer.message)
+
+
+async def _give_up_on_customer(deps: Deps, connected: Connected, claim: Claim) -> Charged:
+    """An intent that has waited for its customer for an hour is cancelled under this hold.
+
+    Cancelled: the row ends and the next prepare makes the next intent (protocol section 2).
+    """
+    answer = await connected.provider.cancel_intent(
+        claim.intent_id, connected.provider.deadline(deps.timing.deadline_auto_seconds)
+    )
+    shown = _intent_in(answer)
+    if shown is not None and shown.status is IntentStatus.SUCCEEDED:
+        return await _settle(deps, claim, "A8", shown, None)
+    end = _end_of_cancel(shown)
+    return await _end(deps, claim, Meaning.INTENT_CANCELED, end)
+
+
+def _intent_in(answer: Result[IntentView]) -> IntentView | None:
+    if isinstance(answer, Shown):
+        return answer.value
+    return answer.intent if isinstance(answer, Refused) else None
+
+
+def _end_of_cancel(intent: IntentView | None) -> End:
+    if intent is not None and intent.status is IntentStatus.CANCELED:
+        return replace(ENDS[Meaning.INTENT_CANCELED], rule="A4")
+    if intent is not None and intent.status is IntentStatus.PROCESSING:
+        return replace(
+            ENDS[Meaning.FOLLOW],
+            rule="A2",
+            state=AttemptState.SUPERSEDED,
+            followed_intent=intent.id,
+            payment_status=PaymentStatus.PROCESSING,
+        )
+    return replace(ENDS[Meaning.KEEP], rule="A16", state=AttemptState.CLAIMED)

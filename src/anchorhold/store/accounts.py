@@ -1,0 +1,165 @@
+"""Accounts and their connection to Stripe, one a mode."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from anchorhold.domain.ids import AccountId
+from anchorhold.domain.scope import Scope
+from anchorhold.store.db import Db
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """A tenant as people see it, with one connection's facts; no secret in it."""
+
+    id: AccountId
+    name: str
+    livemode: bool | None
+    charge_mode: str
+    stripe_account: str | None
+    key_last4: str | None
+    refused_at: datetime | None
+    refused_reason: str | None
+
+
+async def create(db: Db, account_id: AccountId, name: str) -> AccountId | None:
+    """The account exists under this name; None when the name is taken."""
+    row = await db.one(
+        """
+        INSERT INTO anchorhold.account (id, name) VALUES (%(account_id)s, %(name)s)
+        ON CONFLICT DO NOTHING
+        RETURNING id
+        """,
+        str,
+        account_id=account_id,
+        name=name,
+    )
+    return AccountId(row) if row else None
+
+
+@dataclass(frozen=True, slots=True)
+class NewConnection:
+    """A Stripe key to store: encrypted, with the parts of it that may be shown."""
+
+    stripe_account: str
+    secret_key: bytes
+    key_last4: str
+    key_fingerprint: str
+    payment_method_types: tuple[str, ...] = ("card",)
+
+
+async def connect(db: Db, scope: Scope, new: NewConnection) -> str | None:
+    """The mode uses this key from now on, and an earlier refusal is forgotten.
+
+    Customers and intents stay with the Stripe account that they were made in.
+    """
+    return await db.one(
+        """
+        INSERT INTO anchorhold.connection
+               (account_id, livemode, stripe_account, secret_key, key_last4, key_fingerprint,
+                payment_method_types)
+        VALUES (%(account_id)s, %(livemode)s, %(stripe_account)s, %(secret_key)s, %(key_last4)s,
+                %(key_fingerprint)s, %(payment_method_types)s)
+        ON CONFLICT (account_id, livemode) DO UPDATE
+           SET stripe_account = excluded.stripe_account, secret_key = excluded.secret_key,
+               key_last4 = excluded.key_last4, key_fingerprint = excluded.key_fingerprint,
+               payment_method_types = excluded.payment_method_types,
+               refused_at = NULL, refused_reason = NULL, connected_at = anchorhold.now()
+        RETURNING stripe_account
+        """,
+        str,
+        **scope.params,
+        stripe_account=new.stripe_account,
+        secret_key=new.secret_key,
+        key_last4=new.key_last4,
+        key_fingerprint=new.key_fingerprint,
+        payment_method_types=list(new.payment_method_types),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """What a provider is made from; the key is encrypted."""
+
+    stripe_account: str
+    secret_key: bytes
+    key_fingerprint: str
+    refused_at: datetime | None
+
+
+async def connection(db: Db, scope: Scope) -> Connection | None:
+    """The connection of a mode, or None when it was never connected."""
+    return await db.one(
+        """
+        SELECT stripe_account, secret_key, key_fingerprint, refused_at
+          FROM anchorhold.connection
+         WHERE account_id = %(account_id)s AND livemode = %(livemode)s
+        """,
+        Connection,
+        **scope.params,
+    )
+
+
+async def refuse(db: Db, scope: Scope, *, key_fingerprint: str, reason: str) -> str | None:
+    """Claims skip the mode until its key is accepted again; None when nothing changed.
+
+    The fingerprint is compared, so that a late 401 of an old key cannot flag the new one.
+    """
+    return await db.one(
+        """
+        UPDATE anchorhold.connection
+           SET refused_at = anchorhold.now(), refused_reason = %(reason)s
+         WHERE account_id = %(account_id)s AND livemode = %(livemode)s
+           AND key_fingerprint = %(key_fingerprint)s AND refused_at IS NULL
+        RETURNING account_id
+        """,
+        str,
+        **scope.params,
+        key_fingerprint=key_fingerprint,
+        reason=reason,
+    )
+
+
+async def accept(db: Db, scope: Scope, *, key_fingerprint: str) -> str | None:
+    """The key was accepted: the mode is charged again; None when nothing changed."""
+    return await db.one(
+        """
+        UPDATE anchorhold.connection
+           SET refused_at = NULL, refused_reason = NULL
+         WHERE account_id = %(account_id)s AND livemode = %(livemode)s
+           AND key_fingerprint = %(key_fingerprint)s AND refused_at IS NOT NULL
+        RETURNING account_id
+        """,
+        str,
+        **scope.params,
+        key_fingerprint=key_fingerprint,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Scope:
+    account_id: AccountId
+    livemode: bool
+
+
+async def scopes(db: Db) -> list[Scope]:
+    """Every account and mode that is connected to Stripe."""
+    rows = await db.all(
+        "SELECT account_id, livemode FROM anchorhold.connection ORDER BY account_id, livemode",
+        _Scope,
+    )
+    return [Scope(row.account_id, row.livemode) for row in rows]
+
+
+async def all_accounts(db: Db) -> list[Account]:
+    """Every account, a row for each connected mode."""
+    return await db.all(
+        """
+        SELECT a.id, a.name, c.livemode, a.charge_mode, c.stripe_account, c.key_last4,
+               c.refused_at, c.refused_reason
+          FROM anchorhold.account a
+          LEFT JOIN anchorhold.connection c ON c.account_id = a.id
+         ORDER BY a.name, c.livemode
+        """,
+        Account,
+    )

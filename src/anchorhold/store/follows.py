@@ -1,0 +1,137 @@
+"""Invoices that follow a PaymentIntent: whose turn it is, and how the following ends."""
+
+from dataclasses import dataclass
+
+from psycopg.types.json import Jsonb
+
+from anchorhold.domain.answer import Decline
+from anchorhold.domain.ids import InvoiceId
+from anchorhold.domain.invoice import InvoiceStatus, PaymentStatus
+from anchorhold.domain.scope import Scope
+from anchorhold.store.db import Db
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """A followed invoice as it was read; the end of the following compares all of it."""
+
+    invoice_id: InvoiceId
+    intent_id: str
+    seq: int
+    status: InvoiceStatus
+    payment_status: PaymentStatus
+
+
+async def take(
+    db: Db, scope: Scope, *, limit: int, invoice_id: InvoiceId | None = None
+) -> list[Followed]:
+    """Up to `limit` followed invoices whose turn it is; others skip them until their next turn.
+
+    The ladder: the longer it has been processing, the longer until the next look, from a minute
+    to a day. With `invoice_id` only that one, whenever it was looked at last a minute ago. Holds
+    come first: an invoice with a hold belongs to the sweep.
+    """
+    return await db.all(
+        """
+        WITH picked AS MATERIALIZED (
+            SELECT i.account_id, i.livemode, i.id
+              FROM anchorhold.invoice i
+             WHERE i.account_id = %(account_id)s AND i.livemode = %(livemode)s
+               AND i.followed_intent_id IS NOT NULL AND i.hold_until IS NULL
+               AND (%(invoice_id)s::text IS NULL OR i.id = %(invoice_id)s)
+               AND coalesce(i.provider_synced_at, i.followed_at)
+                   < (SELECT anchorhold.now()) - CASE
+                       WHEN %(invoice_id)s::text IS NOT NULL THEN interval '60 seconds'
+                       ELSE least(interval '1 day',
+                                  greatest(interval '60 seconds',
+                                           (i.provider_synced_at - i.followed_at) / 2)) END
+             ORDER BY i.provider_synced_at NULLS FIRST
+             LIMIT %(limit)s
+               FOR UPDATE SKIP LOCKED
+        )
+        UPDATE anchorhold.invoice i
+           SET provider_synced_at = anchorhold.now()
+          FROM picked p
+         WHERE i.account_id = p.account_id AND i.livemode = p.livemode AND i.id = p.id
+        RETURNING i.id AS invoice_id, i.followed_intent_id AS intent_id, i.charge_seq AS seq,
+                  i.status, i.payment_status
+        """,
+        Followed,
+        **scope.params,
+        invoice_id=invoice_id,
+        limit=limit,
+    )
+
+
+async def end(
+    db: Db,
+    scope: Scope,
+    followed: Followed,
+    *,
+    decline: Decline | None,
+    canceled: bool,
+    actor: str,
+) -> str | None:
+    """The following ended as a decline of the followed attempt; None when something moved (F5).
+
+    Compares payment status, followed intent and counter, so that a late look at one attempt's
+    debit never declines the next one's (P7). No attempt is declined when the page made it.
+    """
+    words = (
+        {
+            "code": decline.code,
+            "decline_code": decline.decline_code,
+            "advice_code": decline.advice_code,
+            "message": decline.message,
+        }
+        if decline
+        else None
+    )
+    return await db.one(
+        """
+        WITH ended AS (
+            UPDATE anchorhold.invoice i
+               SET payment_status = 'failed', followed_intent_id = NULL, followed_at = NULL,
+                   charge_seq = i.charge_seq + 1, last_error = %(decline)s,
+                   intent_id = CASE WHEN %(canceled)s THEN nullif(i.intent_id, %(intent_id)s)
+                                    ELSE i.intent_id END
+             WHERE i.account_id = %(account_id)s AND i.livemode = %(livemode)s
+               AND i.id = %(invoice_id)s AND i.payment_status = %(payment_status)s
+               AND i.followed_intent_id = %(intent_id)s AND i.charge_seq = %(seq)s
+               AND i.hold_until IS NULL
+            RETURNING i.account_id, i.livemode, i.id
+        ), declined AS (
+            UPDATE anchorhold.attempt a
+               SET state = 'failed', decline = %(decline)s, rule = 'F4',
+                   ended_at = anchorhold.now()
+              FROM ended e
+             WHERE a.account_id = e.account_id AND a.livemode = e.livemode
+               AND a.invoice_id = e.id AND a.intent_id = %(intent_id)s
+               AND a.state = 'processing'
+            RETURNING a.id
+        ), intent AS (
+            UPDATE anchorhold.intent t
+               SET state = 'canceled', ended_at = anchorhold.now()
+              FROM ended e
+             WHERE t.account_id = e.account_id AND t.livemode = e.livemode
+               AND t.stripe_intent_id = %(intent_id)s AND t.state = 'live' AND %(canceled)s
+        ), told AS (
+            INSERT INTO anchorhold.journal
+                   (account_id, livemode, invoice_id, actor, what, rule, attempt_id, detail)
+            SELECT account_id, livemode, id, %(actor)s, 'following.ended', 'F4',
+                   (SELECT max(id) FROM declined),
+                   jsonb_strip_nulls(jsonb_build_object('decline', %(decline)s::jsonb))
+              FROM ended
+        )
+        SELECT id FROM ended
+        """,
+        str,
+        **scope.params,
+        invoice_id=followed.invoice_id,
+        intent_id=followed.intent_id,
+        payment_status=followed.payment_status,
+        seq=followed.seq,
+        decline=Jsonb(words) if words else None,
+        canceled=canceled,
+        actor=actor,
+    )

@@ -1,0 +1,383 @@
+"""Taking, checking and ending the hold: the conditional writes that decide who may charge.
+
+Each function is one statement, so one transaction; the row that comes back is the proof of having
+won (protocol sections 1, 3 and 6).
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from psycopg.types.json import Json, Jsonb
+
+from anchorhold.domain.answer import Deadline
+from anchorhold.domain.attempt import CLAIMS_FROM, AttemptKind, AttemptState
+from anchorhold.domain.hold import Claim, Sending, Token
+from anchorhold.domain.ids import ATTEMPT, AttemptId, InvoiceId
+from anchorhold.domain.invoice import InvoiceStatus
+from anchorhold.domain.outcome import End
+from anchorhold.domain.scope import Scope
+from anchorhold.domain.timing import Timing
+from anchorhold.store.db import Db
+
+
+@dataclass(frozen=True, slots=True)
+class _Claimed:
+    invoice_id: InvoiceId
+    attempt_id: AttemptId
+    hold_until: datetime
+    seq: int
+    intent_id: str
+    amount: int
+    currency: str
+    payment_method: str
+    action_is_old: bool
+
+
+def _claim(scope: Scope, kind: AttemptKind, row: _Claimed) -> Claim:
+    token = Token(scope, row.invoice_id, row.attempt_id, row.hold_until, row.seq)
+    return Claim(
+        token,
+        kind,
+        row.intent_id,
+        row.amount,
+        row.currency,
+        row.payment_method,
+        row.action_is_old,
+    )
+
+
+# Both claims read an invoice with its customer and its live intent at the connected account.
+_PICK = """
+        WITH picked AS MATERIALIZED (
+            SELECT i.account_id, i.livemode, i.id, i.next_attempt_at, c.stripe_account,
+                   s.stripe_customer_id, s.payment_method,
+                   coalesce(t.action_since < anchorhold.now() - interval '60 minutes', false)
+                       AS action_is_old
+              FROM anchorhold.invoice i
+              JOIN anchorhold.connection c USING (account_id, livemode)
+              JOIN anchorhold.stripe_customer s
+                ON s.account_id = i.account_id AND s.livemode = i.livemode
+               AND s.customer_id = i.customer_id AND s.stripe_account = c.stripe_account
+              JOIN anchorhold.intent t
+                ON t.account_id = i.account_id AND t.livemode = i.livemode
+               AND t.stripe_intent_id = i.intent_id AND t.stripe_account = c.stripe_account
+"""
+
+# What both claims do with the invoices they picked: hold, attempt and journal in one commit.
+_TAKE = """
+    , numbered AS (
+        SELECT p.*, ids.attempt_id
+          FROM (SELECT picked.*, row_number() OVER (ORDER BY next_attempt_at, id) AS n
+                  FROM picked) p
+          JOIN unnest(%(ids)s::text[]) WITH ORDINALITY AS ids(attempt_id, n) USING (n)
+    ), held AS (
+        UPDATE anchorhold.invoice i
+           SET hold_until = anchorhold.now() + make_interval(secs => %(hold_s)s),
+               hold_attempt = n.attempt_id
+          FROM numbered n
+         WHERE i.account_id = n.account_id AND i.livemode = n.livemode AND i.id = n.id
+           AND i.hold_until IS NULL
+        RETURNING i.account_id, i.livemode, i.id, i.hold_until, i.charge_seq, i.intent_id,
+                  i.payment_status, i.amount_due - i.amount_paid AS amount, i.currency,
+                  n.attempt_id, n.stripe_account, n.stripe_customer_id, n.payment_method,
+                  n.action_is_old
+    ), attempt AS (
+        INSERT INTO anchorhold.attempt
+               (account_id, livemode, id, invoice_id, seq, kind, actor, found_status, amount,
+                currency, stripe_account, stripe_customer_id, payment_method, intent_id,
+                hold_until)
+        SELECT account_id, livemode, attempt_id, id, charge_seq, %(kind)s, %(actor)s,
+               payment_status, amount, currency, stripe_account, stripe_customer_id,
+               payment_method, intent_id, hold_until
+          FROM held
+    ), told AS (
+        INSERT INTO anchorhold.journal
+               (account_id, livemode, invoice_id, actor, what, attempt_id, detail)
+        SELECT account_id, livemode, id, %(actor)s, 'attempt.claimed', attempt_id,
+               jsonb_build_object('kind', %(kind)s::text, 'amount', amount,
+                                  'currency', currency, 'hold_until', hold_until)
+          FROM held
+    )
+    SELECT id AS invoice_id, attempt_id, hold_until, charge_seq AS seq, intent_id, amount,
+           currency, payment_method, action_is_old
+      FROM held
+"""
+
+
+async def claim_due(db: Db, scope: Scope, timing: Timing, *, limit: int, actor: str) -> list[Claim]:
+    """Up to `limit` due invoices are held for an automatic charge, each with its attempt row.
+
+    Rows that another worker is looking at are skipped, so several workers share them out.
+    """
+    rows = await db.all(
+        _PICK
+        + """
+             WHERE i.account_id = %(account_id)s AND i.livemode = %(livemode)s
+               AND i.status = 'open' AND i.payment_status = 'pending' AND i.hold_until IS NULL
+               AND i.collection = 'auto' AND i.blocked_reason IS NULL
+               AND i.intent_id IS NOT NULL
+               AND i.next_attempt_at <= (SELECT anchorhold.now())
+               AND i.amount_due > i.amount_paid
+               AND c.refused_at IS NULL AND s.payment_method IS NOT NULL
+             ORDER BY i.next_attempt_at, i.id
+             LIMIT %(limit)s
+               FOR UPDATE OF i SKIP LOCKED
+        )"""
+        + _TAKE,
+        _Claimed,
+        **scope.params,
+        ids=db.new_ids(ATTEMPT, limit),
+        limit=limit,
+        kind=AttemptKind.AUTO,
+        actor=actor,
+        hold_s=timing.hold_seconds,
+    )
+    return [_claim(scope, AttemptKind.AUTO, row) for row in rows]
+
+
+async def claim(
+    db: Db, scope: Scope, timing: Timing, invoice_id: InvoiceId, kind: AttemptKind, *, actor: str
+) -> Claim | None:
+    """The invoice is held for one charge of this kind, or somebody else was first (None).
+
+    Waits for a writer of the invoice's row; the predicate is evaluated on what that one left.
+    """
+    row = await db.one(
+        _PICK
+        + """
+             WHERE i.account_id = %(account_id)s AND i.livemode = %(livemode)s
+               AND i.id = %(invoice_id)s
+               AND i.status = 'open' AND i.payment_status = ANY(%(from_statuses)s)
+               AND i.hold_until IS NULL AND i.blocked_reason IS DISTINCT FROM 'setup'
+               AND i.amount_due > i.amount_paid
+               AND c.refused_at IS NULL AND s.payment_method IS NOT NULL
+               FOR UPDATE OF i
+        )"""
+        + _TAKE,
+        _Claimed,
+        **scope.params,
+        invoice_id=invoice_id,
+        ids=db.new_ids(ATTEMPT, 1),
+        from_statuses=list(CLAIMS_FROM[kind]),
+        kind=kind,
+        actor=actor,
+        hold_s=timing.hold_seconds,
+    )
+    return _claim(scope, kind, row) if row else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Left:
+    seconds: float
+
+
+async def recheck(
+    db: Db,
+    claim: Claim,
+    timing: Timing,
+    *,
+    key: str,
+    params: dict[str, object],
+    deadline_s: float,
+) -> Sending | None:
+    """The attempt is `sending`, key and parameters verbatim, or nothing may be sent (None).
+
+    Only while the hold is still the owner's with MIN_LEFT left, and invoice, counter, intent and
+    amount are as claimed (protocol section 3, step 3). The clock is read before the statement, so
+    that the time it took counts against the deadline (H11). The commit does not wait for the
+    disk: the claim's did, and in prepared mode the intent is retrieved whatever the mark says.
+    """
+    before = db.monotonic()
+    left = await db.one(
+        """
+        WITH eased AS (SELECT set_config('synchronous_commit', 'off', true) AS done)
+        UPDATE anchorhold.attempt a
+           SET state = 'sending', sent_at = anchorhold.now(),
+               idempotency_key = %(key)s, params = %(params)s
+          FROM anchorhold.invoice i, eased
+         WHERE i.account_id = %(account_id)s AND i.livemode = %(livemode)s
+           AND i.id = %(invoice_id)s AND i.hold_until = %(hold_until)s
+           AND i.hold_attempt = %(attempt_id)s AND i.charge_seq = %(seq)s
+           AND i.status = 'open' AND i.payment_status IN ('pending', 'failed')
+           AND i.intent_id = %(intent_id)s AND i.currency = %(currency)s
+           AND i.amount_due - i.amount_paid = %(amount)s
+           AND i.hold_until - anchorhold.now() >= make_interval(secs => %(min_left_s)s)
+           AND a.account_id = i.account_id AND a.livemode = i.livemode
+           AND a.id = %(attempt_id)s AND a.state = 'claimed' AND eased.done IS NOT NULL
+        RETURNING extract(epoch FROM i.hold_until - anchorhold.now())::float8 AS seconds
+        """,
+        _Left,
+        **claim.token.params,
+        key=key,
+        params=Json(params),
+        intent_id=claim.intent_id,
+        amount=claim.amount,
+        currency=claim.currency,
+        min_left_s=timing.min_left_seconds,
+    )
+    if left is None:
+        return None
+    ends = before + left.seconds - timing.deadline_margin_seconds
+    return Sending(Deadline(min(before + deadline_s, ends)), Deadline(ends))
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """What ending an attempt left behind."""
+
+    status: InvoiceStatus
+    cleared: bool
+
+
+async def end(
+    db: Db,
+    token: Token,
+    end: End,
+    *,
+    states: frozenset[AttemptState],
+    statuses: frozenset[InvoiceStatus],
+    actor: str,
+    source: str = "answer",
+) -> Ended | None:
+    """The attempt ends as `end` says, or nothing changed because something moved (None).
+
+    One compare-and-set on the hold, the counter, the attempt's state and the invoice's status, as
+    the owner claimed them or the sweep read them (sections 3.5 and 6, H2, F7, F8): outcome,
+    counter and release are one commit. None: keep everything, the sweep finds out.
+    """
+    return await db.one(
+        """
+        WITH inv AS MATERIALIZED (
+            SELECT i.account_id, i.livemode, i.id, i.hold_until, i.intent_id
+              FROM anchorhold.invoice i
+             WHERE i.account_id = %(account_id)s AND i.livemode = %(livemode)s
+               AND i.id = %(invoice_id)s AND i.hold_until = %(hold_until)s
+               AND i.hold_attempt = %(attempt_id)s AND i.charge_seq = %(seq)s
+               AND i.status = ANY(%(statuses)s)
+               FOR UPDATE
+        ), ended AS (
+            UPDATE anchorhold.attempt a
+               SET state = %(state)s, cause = coalesce(%(cause)s, a.cause), rule = %(rule)s,
+                   decline = coalesce(%(decline)s, a.decline),
+                   charge_id = coalesce(%(charge_id)s, a.charge_id),
+                   request_id = coalesce(%(request_id)s, a.request_id),
+                   ended_at = CASE WHEN %(clears)s THEN anchorhold.now() END
+              FROM inv
+             WHERE a.account_id = inv.account_id AND a.livemode = inv.livemode
+               AND a.id = %(attempt_id)s AND a.state = ANY(%(states)s)
+            RETURNING a.account_id, a.livemode, a.id, a.invoice_id, a.seq, a.found_status,
+                      a.kind, a.intent_id
+        ), before AS (
+            SELECT p.state = 'superseded' AND p.cause = 'no_trace' AS superseded
+              FROM ended e
+              JOIN anchorhold.attempt p
+                ON p.account_id = e.account_id AND p.livemode = e.livemode
+               AND p.invoice_id = e.invoice_id AND p.seq < e.seq
+             WHERE p.state <> 'not_sent' AND p.kind IN ('auto', 'dunning', 'collect')
+             ORDER BY p.seq DESC
+             LIMIT 1
+        ), intent AS (
+            UPDATE anchorhold.intent t
+               SET state = coalesce(%(intent_state)s, t.state),
+                   ended_at = CASE WHEN %(intent_state)s::text IS NOT NULL
+                                   THEN anchorhold.now() END,
+                   action_since = CASE WHEN %(customer_acts)s
+                                       THEN coalesce(t.action_since, anchorhold.now()) END
+              FROM ended e
+             WHERE t.account_id = e.account_id AND t.livemode = e.livemode
+               AND t.stripe_intent_id = e.intent_id AND t.state = 'live'
+               AND (%(customer_acts)s OR %(intent_state)s::text IS NOT NULL)
+        ), left_behind AS (
+            UPDATE anchorhold.invoice i
+               SET payment_status = CASE
+                       WHEN i.status = 'paid' THEN i.payment_status
+                       WHEN %(fails_twice)s AND coalesce((SELECT superseded FROM before), false)
+                           THEN 'failed'
+                       WHEN %(payment_status)s::text IS NOT NULL THEN %(payment_status)s
+                       WHEN %(clears)s AND NOT %(keeps_following)s
+                            AND i.payment_status IN ('unknown', 'processing') THEN e.found_status
+                       ELSE i.payment_status
+                   END,
+                   followed_intent_id = CASE WHEN %(followed_intent)s::text IS NOT NULL
+                                                 THEN %(followed_intent)s
+                                             WHEN %(clears)s AND NOT %(keeps_following)s THEN NULL
+                                             ELSE i.followed_intent_id END,
+                   followed_at = CASE WHEN %(followed_intent)s::text IS NOT NULL
+                                      THEN anchorhold.now() ELSE i.followed_at END,
+                   charge_seq = i.charge_seq + %(moves_seq)s::int,
+                   hold_until = CASE WHEN %(clears)s THEN NULL ELSE i.hold_until END,
+                   hold_attempt = CASE WHEN %(clears)s THEN NULL ELSE i.hold_attempt END,
+                   check_until = NULL,
+                   blocked_reason = coalesce(%(blocked)s, i.blocked_reason),
+                   last_error = CASE WHEN %(clears)s THEN %(decline)s ELSE i.last_error END,
+                   intent_id = CASE WHEN %(intent_state)s::text IS NOT NULL
+                                     AND i.intent_id = e.intent_id
+                                    THEN NULL ELSE i.intent_id END,
+                   next_attempt_at = CASE WHEN %(pause_s)s > 0
+                       THEN greatest(i.next_attempt_at,
+                                     anchorhold.now() + make_interval(secs => %(pause_s)s))
+                       ELSE i.next_attempt_at END
+              FROM ended e
+             WHERE i.account_id = e.account_id AND i.livemode = e.livemode
+               AND i.id = e.invoice_id
+            RETURNING i.*, e.id AS attempt_id
+        ), noticed AS (
+            INSERT INTO anchorhold.notice
+                   (account_id, livemode, id, code, invoice_id, subject, evidence)
+            SELECT account_id, livemode, 'ntc_' || substr(attempt_id, 5),
+                   'collection.blocked', id, attempt_id, coalesce(%(decline)s, '{}'::jsonb)
+              FROM left_behind
+             WHERE %(blocked)s = 'setup'
+            ON CONFLICT DO NOTHING
+        ), told AS (
+            INSERT INTO anchorhold.journal
+                   (account_id, livemode, invoice_id, actor, what, rule, attempt_id, detail)
+            SELECT account_id, livemode, id, %(actor)s, 'attempt.' || %(state)s, %(rule)s,
+                   attempt_id,
+                   jsonb_strip_nulls(jsonb_build_object(
+                       'cause', %(cause)s::text, 'source', %(source)s::text,
+                       'decline', %(decline)s::jsonb, 'payment_status', payment_status,
+                       'held', hold_until IS NOT NULL))
+              FROM left_behind
+        )
+        SELECT status, hold_until IS NULL AS cleared FROM left_behind
+        """,
+        Ended,
+        **token.params,
+        **_written(end),
+        states=list(states),
+        statuses=list(statuses),
+        actor=actor,
+        source=source,
+    )
+
+
+def _written(end: End) -> dict[str, object]:
+    decline = None
+    if end.decline is not None:
+        decline = Jsonb(
+            {
+                "code": end.decline.code,
+                "decline_code": end.decline.decline_code,
+                "advice_code": end.decline.advice_code,
+                "message": end.decline.message,
+            }
+        )
+    return {
+        "rule": end.rule,
+        "state": end.state,
+        "cause": end.cause,
+        "payment_status": end.payment_status,
+        "clears": end.clears,
+        "moves_seq": end.moves_seq,
+        "followed_intent": end.followed_intent,
+        "keeps_following": end.keeps_following,
+        "blocked": end.blocked,
+        "intent_state": end.intent,
+        "decline": decline,
+        "charge_id": end.charge_id,
+        "request_id": end.request_id,
+        "pause_s": end.pause_s,
+        "customer_acts": end.customer_acts,
+        "fails_twice": end.fails_twice,
+    }
