@@ -121,6 +121,7 @@ def test_no_setting_takes_an_empty_value(name: str) -> None:
         ("LISTEN", "host:" + "9" * 5000),
         ("LISTEN", "host:-1"),
         ("SECRET_KEY", "not base64!"),
+        ("SECRET_KEY", KEY[:10] + "!" + KEY[10:]),
         ("SECRET_KEY", base64.b64encode(bytes(31)).decode()),
         ("WORKER_CONCURRENCY", "0"),
         ("WORKER_CONCURRENCY", "many"),
@@ -145,6 +146,10 @@ def test_a_wrong_value_is_shown_with_what_is_right() -> None:
         "The setting ANCHORHOLD_LISTEN is wrong: it must be host:port, "
         "for example 127.0.0.1:8787 ('8787' was given)."
     )
+
+
+def test_a_publishable_key_is_told_from_a_secret_one() -> None:
+    assert "it is a publishable key" in refused(STRIPE_KEY="pk_live_1").sentence
 
 
 @pytest.mark.parametrize(("text", "host"), [("[::1]:80", "::1"), ("localhost:80", "localhost")])
@@ -259,6 +264,25 @@ def test_the_process_that_comes_second_takes_the_key_of_the_first(folder: Path) 
     first = path.read_bytes()
     keyfile._make(path)
     assert path.read_bytes() == first
+
+
+def test_a_key_survives_a_power_cut_before_it_is_used(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps: list[str] = []
+    link = os.link
+
+    def synced(_: int) -> None:
+        steps.append("sync")
+
+    def linked(source: Path, target: Path) -> None:
+        steps.append("link")
+        link(source, target)
+
+    monkeypatch.setattr(os, "fsync", synced)
+    monkeypatch.setattr(os, "link", linked)
+    secret_key(asked(DATA_DIR=str(folder)))
+    assert steps == ["sync", "link", "sync"]
 
 
 def test_a_key_file_that_others_can_read_is_refused(folder: Path) -> None:

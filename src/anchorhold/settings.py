@@ -48,7 +48,7 @@ class Listen(NamedTuple):
 def _listen(value: object) -> Listen:
     host, _, port = str(value).rpartition(":")
     host = host.removeprefix("[").removesuffix("]")
-    if not host or not port.isdecimal() or not port.isascii() or int(port[:6]) > 65_535:
+    if not host or not port.isdecimal() or not port.isascii() or int(port) > 65_535:
         raise ValueError("it must be host:port, for example 127.0.0.1:8787")
     return Listen(host, int(port))
 

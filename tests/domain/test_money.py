@@ -66,6 +66,7 @@ def test_kronur_and_ugandan_shillings_are_sent_with_two_zeros() -> None:
     assert money("5 isk").minor == 500
     assert money("5 ugx").minor == 500
     assert refused("5.50", "isk") is Code.AMOUNT_MALFORMED
+    assert refused("5.00", "isk") is Code.AMOUNT_MALFORMED
     assert money("5 isk").display == "5 ISK"
 
 
@@ -119,6 +120,12 @@ def test_an_endless_number_is_too_large_and_its_refusal_stays_short() -> None:
     assert len(str(no.value)) < 250
 
 
+def test_the_refusal_of_a_long_text_stays_short() -> None:
+    with pytest.raises(Refusal) as no:
+        Money.parse("x" * 100_000, "eur")
+    assert len(str(no.value)) < 250
+
+
 @pytest.mark.parametrize("code", ["", "eu", "EURO", "xxx", "btc", "\N{KELVIN SIGN}wd", "eur "])
 def test_a_currency_that_stripe_does_not_charge_is_refused(code: str) -> None:
     assert refused("1", code) is Code.CURRENCY_UNKNOWN
@@ -159,7 +166,11 @@ def test_less_than_the_minimum_is_not_charged(least: str, less: str) -> None:
     with pytest.raises(Refusal) as no:
         money(less).require_chargeable()
     assert no.value.code is Code.AMOUNT_TOO_SMALL
-    assert money(least).display in no.value.sentence
+    assert f" the {money(least).display} that" in no.value.sentence
+
+
+def test_a_part_of_a_krona_is_less_than_any_charge() -> None:
+    assert Money(50, Currency("isk")).below_minimum
 
 
 def test_thirty_cents_are_not_sent_to_stripe() -> None:

@@ -1,6 +1,8 @@
 """The table of refusals, walked row by row."""
 
-from datetime import UTC, datetime, timedelta, timezone
+import time
+from collections.abc import Iterator
+from datetime import datetime, timedelta, timezone
 
 import pytest
 
@@ -77,13 +79,22 @@ def test_the_anchor_and_the_code_come_from_the_name() -> None:
     assert Code.PAYMENT_IN_FLIGHT.anchor == "refusals#payment_in_flight"
 
 
+@pytest.fixture
+def a_machine_in_tokyo(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    with monkeypatch.context() as patched:
+        patched.setenv("TZ", "Asia/Tokyo")
+        time.tzset()
+        yield
+    time.tzset()
+
+
+@pytest.mark.usefixtures("a_machine_in_tokyo")
 def test_a_refusal_carries_its_facts_and_shows_times_in_utc() -> None:
     at = datetime(2026, 11, 30, 16, 0, tzinfo=timezone(timedelta(hours=2)))
     refusal = Refusal(Code.PAYMENT_IN_FLIGHT, invoice="inv_1", next_check_at=at, state="stale")
     assert refusal.facts == {"invoice": "inv_1", "next_check_at": at, "state": "stale"}
     assert "next check at 2026-11-30T14:00:00Z." in refusal.sentence
     assert refusal.next_step.endswith("`anchorhold hold check inv_1`.")
-    assert datetime(2026, 11, 30, 14, tzinfo=UTC) == at
 
 
 def test_a_refusal_stays_one_line_and_one_full_stop_whatever_its_facts() -> None:
