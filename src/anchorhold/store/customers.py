@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from psycopg.types.json import Json
 
-from anchorhold.domain.ids import CustomerId
+from anchorhold.domain.ids import CustomerId, InvoiceId
 from anchorhold.domain.scope import Scope
 from anchorhold.store.db import Db
 
@@ -57,8 +57,13 @@ async def begin(
     )
 
 
-async def take_unready(db: Db, scope: Scope, *, limit: int) -> list[Unready]:
-    """Up to `limit` customers without a Stripe id or payment method are leased for a minute."""
+async def take_unready(
+    db: Db, scope: Scope, *, limit: int, invoice_id: InvoiceId | None = None
+) -> list[Unready]:
+    """Up to `limit` customers without a Stripe id or payment method are leased for a minute.
+
+    With `invoice_id` only the customer of that invoice.
+    """
     return await db.all(
         """
         WITH picked AS MATERIALIZED (
@@ -69,6 +74,10 @@ async def take_unready(db: Db, scope: Scope, *, limit: int) -> list[Unready]:
                AND s.payment_method IS NULL AND s.refused_code IS NULL
                AND (s.stripe_customer_id IS NULL OR s.requested_method IS NOT NULL)
                AND s.look_at <= (SELECT anchorhold.now()) AND c.refused_at IS NULL
+               AND (%(invoice_id)s::text IS NULL OR s.customer_id = (
+                    SELECT i.customer_id FROM anchorhold.invoice i
+                     WHERE i.account_id = %(account_id)s AND i.livemode = %(livemode)s
+                       AND i.id = %(invoice_id)s))
              ORDER BY s.look_at
              LIMIT %(limit)s
                FOR UPDATE OF s SKIP LOCKED
@@ -83,6 +92,7 @@ async def take_unready(db: Db, scope: Scope, *, limit: int) -> list[Unready]:
         """,
         Unready,
         **scope.params,
+        invoice_id=invoice_id,
         limit=limit,
         lease_s=LEASE_S,
     )

@@ -1,4 +1,4 @@
-"""Invoices and customers come in: all of a file, or nothing."""
+"""Invoices come in, all of a file or nothing; and where one stands."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -6,7 +6,9 @@ from datetime import datetime
 
 from psycopg.types.json import Jsonb
 
+from anchorhold.domain.hold import HoldState
 from anchorhold.domain.ids import CUSTOMER, INVOICE, CustomerId, InvoiceId
+from anchorhold.domain.invoice import BlockedReason, Collection, InvoiceStatus, PaymentStatus
 from anchorhold.domain.scope import Scope
 from anchorhold.store.db import Db
 
@@ -100,4 +102,59 @@ async def take_in(db: Db, scope: Scope, rows: Sequence[NewInvoice], *, actor: st
         invoice_ids=list(db.new_ids(INVOICE, len(rows))),
         customer_ids=list(db.new_ids(CUSTOMER, len(rows))),
         actor=actor,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where an invoice stands, as an act has to know it; amounts in minor units."""
+
+    status: InvoiceStatus
+    payment_status: PaymentStatus
+    collection: Collection
+    blocked_reason: BlockedReason | None
+    amount_remaining: int
+    intent_id: str | None
+    followed_intent_id: str | None
+    hold: HoldState
+    hold_until: datetime | None
+    provider_synced_at: datetime | None
+    now: datetime
+    customer_id: CustomerId
+    payment_method: str | None
+    account_refused: bool
+    same_stripe_account: bool
+
+
+async def standing(db: Db, scope: Scope, invoice_id: InvoiceId) -> Standing | None:
+    """Where the invoice stands at this moment, or None when there is none."""
+    return await db.one(
+        """
+        SELECT i.status, i.payment_status, i.collection, i.blocked_reason,
+               i.amount_due - i.amount_paid AS amount_remaining, i.intent_id,
+               i.followed_intent_id,
+               CASE WHEN i.payment_status = 'unknown' AND i.intent_id IS NULL
+                         AND i.followed_intent_id IS NULL THEN 'parked'
+                    WHEN i.hold_until > clock.now THEN 'live'
+                    WHEN i.hold_until IS NOT NULL THEN 'stale'
+                    WHEN i.followed_intent_id IS NOT NULL THEN 'following'
+                    ELSE 'none' END AS hold,
+               i.hold_until, i.provider_synced_at, clock.now, i.customer_id, s.payment_method,
+               coalesce(c.refused_at IS NOT NULL, false) AS account_refused,
+               coalesce(t.stripe_account = c.stripe_account, true) AS same_stripe_account
+          FROM anchorhold.invoice i
+         CROSS JOIN (SELECT anchorhold.now() AS now) clock
+          LEFT JOIN anchorhold.connection c USING (account_id, livemode)
+          LEFT JOIN anchorhold.stripe_customer s
+            ON s.account_id = i.account_id AND s.livemode = i.livemode
+           AND s.customer_id = i.customer_id AND s.stripe_account = c.stripe_account
+          LEFT JOIN anchorhold.intent t
+            ON t.account_id = i.account_id AND t.livemode = i.livemode
+           AND t.stripe_intent_id = i.intent_id
+         WHERE i.account_id = %(account_id)s AND i.livemode = %(livemode)s
+           AND i.id = %(invoice_id)s
+        """,
+        Standing,
+        **scope.params,
+        invoice_id=invoice_id,
     )
