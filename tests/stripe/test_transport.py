@@ -223,8 +223,12 @@ async def test_the_deadline_of_a_running_call_makes_it_unclear_and_resets_the_co
     assert (server.resets, len(server.requests)) == (1, 1)
 
 
-async def test_bytes_still_buffered_at_the_deadline_never_leave(transport: Transport) -> None:
-    body = "x" * 900_000
+@pytest.mark.filterwarnings("ignore:Sending a large body")
+@pytest.mark.parametrize("size", [900_000, 12_000_000], ids=["in the kernel", "in the process"])
+async def test_bytes_still_buffered_at_the_deadline_never_leave(
+    transport: Transport, size: int
+) -> None:
+    body = "x" * size
     with socket.socket() as listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         listening.bind(("127.0.0.1", 0))

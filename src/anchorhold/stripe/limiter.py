@@ -12,17 +12,16 @@ from aiolimiter import AsyncLimiter
 
 from anchorhold.domain.answer import Deadline, Refused, Result
 
-BURST = 2  # so that no second ever holds more than the limit: burst + rate = limit
+BURST_SHARE = 0.08  # of the limit may leave at once; the rest of a second is spread out
 FIRST_REST_S = 1.0
 LONGEST_REST_S = 30.0
 
 
 def bucket(per_second: float) -> AsyncLimiter:
     """A bucket that lets through at most `per_second` calls in any second."""
-    burst = min(BURST, per_second / 2)
-    size = max(1.0, burst)
-    rate = per_second - burst
-    return AsyncLimiter(size, size / rate)
+    burst = max(1.0, per_second * BURST_SHARE)
+    rate = per_second * (1 - BURST_SHARE)
+    return AsyncLimiter(burst, burst / rate)
 
 
 class Lane:

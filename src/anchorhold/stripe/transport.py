@@ -198,7 +198,7 @@ class Transport(stripe.HTTPClient):
             data=body,
             allow_redirects=False,
         ) as response:
-            return await response.read(), response.status, response.headers
+            return _text(await response.read()), response.status, response.headers
 
     def _open_session(self) -> aiohttp.ClientSession:
         if self._session is None:
@@ -228,6 +228,15 @@ class Transport(stripe.HTTPClient):
         session, self._session = self._session, None
         if session is not None:
             await session.close()
+
+
+def _text(body: bytes) -> bytes:
+    """The body, or nothing when it is not UTF-8: the SDK would fail on it in its logging."""
+    try:
+        body.decode()
+    except UnicodeDecodeError:
+        return b""
+    return body
 
 
 def _verdict(gate: _Gate, error: Exception, *, expired: bool) -> NothingSent | Unclear:
