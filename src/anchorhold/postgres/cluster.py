@@ -43,8 +43,16 @@ SETTINGS = {
     # A long crash recovery shows that it moves, so that a start can wait for it.
     "log_startup_progress_interval": "1s",
 }
+FREE_BYTES_MIN = 1_000_000
 DURABLE = {"fsync": "on", "synchronous_commit": "on", "full_page_writes": "on"}
-FORGETFUL = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
+# Survives each death of a process still, because a commit waits for the write to the kernel.
+FORGETFUL = {
+    "fsync": "off",
+    "synchronous_commit": "on",
+    "full_page_writes": "off",
+    # Tests like to keep the folder in memory.
+    "max_wal_size": "256MB",
+}
 
 
 def major_of(folder: Folder) -> int:
@@ -104,9 +112,11 @@ def sync_folder(path: Path) -> None:
 
 def failure(folder: Folder, words: str) -> PostgresError:
     """The refusal that fits what PostgreSQL said last."""
-    if "No space left on device" in words or "Disk quota exceeded" in words:
+    full = "No space left on device" in words or "Disk quota exceeded" in words
+    # On a full disk the log cannot be written either.
+    if full or shutil.disk_usage(folder.root).free < FREE_BYTES_MIN:
         return disk_full(folder.root)
-    return start_failed(folder.log, words)
+    return start_failed(folder.log, words or "(it said nothing; was it killed?)")
 
 
 def server_command(folder: Folder, major: int, *, durable: bool) -> list[str]:

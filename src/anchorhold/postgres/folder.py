@@ -11,12 +11,19 @@ import os
 import shutil
 import stat
 import tempfile
-from contextlib import suppress
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from anchorhold.postgres.errors import PostgresCode, PostgresError, disk_full, not_writable
+from anchorhold.postgres.errors import (
+    USE_ANOTHER_SERVER,
+    PostgresCode,
+    PostgresError,
+    disk_full,
+    not_writable,
+)
 
 PORT = 5432
 SOCKET_NAME = f".s.PGSQL.{PORT}"
@@ -78,14 +85,12 @@ class Folder:
 def open_folder(root: Path) -> Folder:
     """The folder is there, is ours and can be written.
 
-    Raises PostgresError (FOLDER_NOT_WRITABLE, FOLDER_NOT_OURS, DISK_FULL).
+    Raises PostgresError (FOLDER_NOT_WRITABLE, FOLDER_NOT_OURS, FOLDER_OF_ANOTHER_USER, DISK_FULL).
     """
-    root = Path(os.path.abspath(root))  # noqa: PTH100 -- links stay as they are named
-    try:
+    root = absolute(root)
+    with refusing(root):
         root.mkdir(mode=0o700, parents=True, exist_ok=True)
         names = {entry.name for entry in root.iterdir()}
-    except OSError as error:
-        raise refusal_of(root, error) from error
     if not os.access(root, os.W_OK | os.X_OK):
         raise not_writable(root, "permission denied")
     if not names & OURS and names - HARMLESS:
@@ -94,14 +99,38 @@ def open_folder(root: Path) -> Folder:
             f"The folder {root} is not empty and holds no Anchorhold database.",
             "Point ANCHORHOLD_DATA_DIR to an empty or a new folder.",
         )
-    return Folder(root)
+    folder = Folder(root)
+    refuse_another_users(folder)
+    return folder
 
 
-def refusal_of(root: Path, error: OSError) -> PostgresError:
-    """The refusal for an operating system's error in the data folder."""
-    if error.errno in {errno.ENOSPC, errno.EDQUOT}:
-        return disk_full(root)
-    return not_writable(root, (error.strerror or str(error)).lower())
+def refuse_another_users(folder: Folder) -> None:
+    """The database is this user's, or this user is root."""
+    if os.geteuid() == 0 or not folder.cluster.exists():
+        return
+    owner = folder.cluster.stat().st_uid
+    if owner != os.geteuid():
+        raise PostgresError(
+            PostgresCode.FOLDER_OF_ANOTHER_USER,
+            f"The database in {folder.root} belongs to the user with the number {owner}.",
+            f"Run as that user, point ANCHORHOLD_DATA_DIR elsewhere, {USE_ANOTHER_SERVER}.",
+        )
+
+
+def absolute(path: Path) -> Path:
+    """The path from the root; links stay as they are named."""
+    return Path(os.path.abspath(path))  # noqa: PTH100 -- resolve() would follow the links
+
+
+@contextmanager
+def refusing(root: Path) -> Generator[None]:
+    """An operating system's error in here becomes the refusal that names the folder."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+            raise disk_full(root) from error
+        raise not_writable(root, (error.strerror or str(error)).lower()) from error
 
 
 def open_file(path: Path, flags: int = 0) -> int:
@@ -109,10 +138,8 @@ def open_file(path: Path, flags: int = 0) -> int:
 
     Raises PostgresError (FOLDER_NOT_WRITABLE, DISK_FULL).
     """
-    try:
+    with refusing(path.parent):
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | flags, 0o600)
-    except OSError as error:
-        raise refusal_of(path.parent, error) from error
     give_to_owner(descriptor, path.parent)
     return descriptor
 
@@ -198,8 +225,9 @@ def sockets_private(folder: Folder) -> bool:
 
 
 def fits(sockets: Path) -> bool:
-    """Whether a socket in that folder can have an address."""
-    return len(os.fsencode(sockets / SOCKET_NAME)) <= SOCKET_PATH_BYTES_MAX
+    """Whether a socket in that folder can have an address; a comma would separate two for libpq."""
+    path = os.fsencode(sockets / SOCKET_NAME)
+    return len(path) <= SOCKET_PATH_BYTES_MAX and b"," not in path
 
 
 def short_home(folder: Folder) -> Path:

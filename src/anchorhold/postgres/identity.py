@@ -38,13 +38,11 @@ class Identity:
 def identity_for(folder: Folder, program: Path) -> Identity:
     """The user who can run the program on the folder, which is his now.
 
-    Raises PostgresError (FOLDER_OF_ANOTHER_USER, NO_ORDINARY_USER).
+    Raises PostgresError (NO_ORDINARY_USER).
     """
-    owner = (folder.cluster if folder.cluster.exists() else folder.root).stat()
     if os.geteuid() != 0:
-        if owner.st_uid != os.geteuid():
-            raise another_user(folder, owner.st_uid)
         return Identity((), os.geteuid(), os.getegid())
+    owner = (folder.cluster if folder.cluster.exists() else folder.root).stat()
     for identity in candidates(owner.st_uid, owner.st_gid):
         give(folder.root, identity.uid, identity.gid)
         if works(identity, folder, program):
@@ -108,12 +106,3 @@ def works(identity: Identity, folder: Folder, program: Path) -> bool:
     python = (sys.executable, "-I", "-S", "-c", PROBE, str(folder.root), str(program))
     probe = subprocess.run([*identity.prefix, *python], capture_output=True, check=False)  # noqa: S603
     return probe.returncode == 0
-
-
-def another_user(folder: Folder, uid: int) -> PostgresError:
-    """The refusal for a database whose owner is somebody else."""
-    return PostgresError(
-        PostgresCode.FOLDER_OF_ANOTHER_USER,
-        f"The database in {folder.root} belongs to the user with the number {uid}.",
-        f"Run Anchorhold as that user, point ANCHORHOLD_DATA_DIR elsewhere, {USE_ANOTHER_SERVER}.",
-    )

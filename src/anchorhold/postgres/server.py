@@ -3,58 +3,44 @@
 Any number of processes share it. The last one that leaves, or dies, ends it (see keeper.py).
 Nothing here believes a process number: a server runs when it answers, and is gone when its lock is
 free.
-
-Authentication is `trust`, which is safe because the only way in is a Unix socket in a folder of
-mode 0700 that this user owns; TCP is off.
 """
 
 import fcntl
 import os
 import signal
-import socket
-import struct
 import subprocess
 import sys
 import threading
-import time
 from dataclasses import dataclass
 from pathlib import Path
-
-import psycopg
-from psycopg.conninfo import make_conninfo
 
 from anchorhold.postgres import keeper
 from anchorhold.postgres.binaries import binary
 from anchorhold.postgres.cluster import (
-    DATABASE,
     ENVIRONMENT,
-    SUPERUSER,
     failure,
     major_of,
     make_cluster,
     remove_stale_pid_file,
     server_command,
 )
-from anchorhold.postgres.errors import PostgresCode, PostgresError
+from anchorhold.postgres.connection import answers, conninfo_of, listener
 from anchorhold.postgres.folder import (
-    PORT,
     Folder,
+    absolute,
     last_lines,
     make_sockets,
     open_file,
     open_folder,
     open_log,
-    sockets_private,
+    refusing,
     try_lock,
     try_server_lock,
 )
-from anchorhold.postgres.identity import identity_for
+from anchorhold.postgres.identity import Identity, identity_for
+from anchorhold.postgres.patience import Patience
 
 PATIENCE_S = 60.0
-POLL_S = 0.01
-CONNECT_TIMEOUT_S = 5
-# Of postmaster.pid, counted from 0; it is only a hint.
-STATUS_LINE = 7
 
 # This process's shared lock per data folder; a process is one user however often it starts.
 _held: dict[Path, int] = {}
@@ -63,15 +49,15 @@ _held_guard = threading.Lock()
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A running server: where it is and how to reach its database `anchorhold`."""
+    """A server that answers, and how libpq reaches its database `anchorhold`."""
 
-    conninfo: str
     data_dir: Path
+    conninfo: str
 
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """Whether a server answers in a data folder, and the number of its first process."""
+    """Whether a server listens in a data folder, its process, and how libpq reaches it."""
 
     running: bool
     pid: int | None
@@ -87,7 +73,7 @@ def start(data_dir: Path, *, durable: bool = True, patience_s: float = PATIENCE_
     Raises PostgresError with each code of PostgresCode.
     """
     folder = open_folder(data_dir)
-    patience = _Patience(folder, patience_s)
+    patience = Patience(folder, patience_s)
     joined_now = _join(folder, patience)
     try:
         return _reach(folder, patience, durable=durable)
@@ -100,16 +86,16 @@ def start(data_dir: Path, *, durable: bool = True, patience_s: float = PATIENCE_
 def release(data_dir: Path) -> None:
     """This process is no user of the server any more; the last one's leaving ends it."""
     with _held_guard:
-        descriptor = _held.pop(_key(data_dir), None)
+        descriptor = _held.pop(absolute(data_dir), None)
     if descriptor is not None:
         os.close(descriptor)
 
 
 def status(data_dir: Path) -> Status:
-    """Whether a server answers there; starts nothing and makes nothing."""
-    folder = Folder(_key(data_dir))
-    pid = _listener(folder)
-    return Status(pid is not None, pid, _conninfo(folder, DATABASE))
+    """Whether a server listens there; starts nothing and makes nothing."""
+    folder = Folder(absolute(data_dir))
+    pid = listener(folder)
+    return Status(pid is not None, pid, conninfo_of(folder))
 
 
 def stop(data_dir: Path, *, patience_s: float = PATIENCE_S) -> None:
@@ -118,58 +104,21 @@ def stop(data_dir: Path, *, patience_s: float = PATIENCE_S) -> None:
     Raises PostgresError (STALLED) when it does not end in time.
     """
     release(data_dir)
-    folder = Folder(_key(data_dir))
+    folder = Folder(absolute(data_dir))
     if not folder.server_lock.exists():
         return
-    deadline = time.monotonic() + patience_s
-    asked: set[int] = set()
+    patience = Patience(folder, patience_s)
+    asked = False
     while (lock := try_server_lock(folder)) is None:
-        pid = _listener(folder)
-        if pid is not None and pid not in asked:
-            asked.add(pid)
+        # Once: each question makes the server fork.
+        if not asked and (pid := listener(folder)):
             os.kill(pid, signal.SIGINT)
-        if time.monotonic() > deadline:
-            raise _stalled(folder, patience_s)
-        time.sleep(POLL_S)
+            asked = True
+        patience.wait()
     os.close(lock)
 
 
-def _key(data_dir: Path) -> Path:
-    return Path(os.path.abspath(data_dir))  # noqa: PTH100 -- links stay as they are named
-
-
-class _Patience:
-    """Ends a wait in which the server's log did not grow for that many seconds."""
-
-    def __init__(self, folder: Folder, patience_s: float) -> None:
-        self.folder = folder
-        self.patience_s = patience_s
-        self.since_bytes = self._size()
-        self._seen = self.since_bytes
-        self._moved_at = time.monotonic()
-
-    def wait(self) -> None:
-        """A moment has passed; raises PostgresError (STALLED) when nothing moved for too long."""
-        if (size := self._size()) != self._seen:
-            self._seen = size
-            self._moved_at = time.monotonic()
-        if time.monotonic() - self._moved_at > self.patience_s:
-            raise _stalled(self.folder, self.patience_s)
-        time.sleep(POLL_S)
-
-    def _size(self) -> int:
-        return self.folder.log.stat().st_size if self.folder.log.exists() else 0
-
-
-def _stalled(folder: Folder, patience_s: float) -> PostgresError:
-    return PostgresError(
-        PostgresCode.STALLED,
-        f"PostgreSQL in {folder.root} made no progress for {patience_s:g} s.",
-        f"Read {folder.log}; end the processes that work in {folder.cluster} and start again.",
-    )
-
-
-def _join(folder: Folder, patience: _Patience) -> bool:
+def _join(folder: Folder, patience: Patience) -> bool:
     """This process holds the users' lock; True if it did not before."""
     with _held_guard:
         held = _held.pop(folder.root, None)
@@ -179,9 +128,13 @@ def _join(folder: Folder, patience: _Patience) -> bool:
         if held is not None:
             os.close(held)
         descriptor = open_file(folder.users_lock)
-        # A keeper that ends the server holds it until the server is gone.
-        while not try_lock(descriptor, fcntl.LOCK_SH):
-            patience.wait()
+        try:
+            # A keeper that ends the server holds it until the server is gone.
+            while not try_lock(descriptor, fcntl.LOCK_SH):
+                patience.wait()
+        except BaseException:
+            os.close(descriptor)
+            raise
         _held[folder.root] = descriptor
         return True
 
@@ -194,112 +147,51 @@ def _is_open_file(descriptor: int, path: Path) -> bool:
         return False
 
 
-def _reach(folder: Folder, patience: _Patience, *, durable: bool) -> Server:
+def _reach(folder: Folder, patience: Patience, *, durable: bool) -> Server:
     launched = False
-    while not _answers(folder, durable=durable):
+    while not answers(folder, durable=durable):
         lock = try_server_lock(folder)
         if lock is not None:
             try:
                 if launched:
-                    raise failure(folder, last_lines(folder.log, patience.since_bytes))
+                    raise failure(folder, last_lines(folder.log, patience.began_at_bytes))
                 _launch(folder, lock, durable=durable)
                 launched = True
             finally:
                 os.close(lock)
         patience.wait()
-    return Server(_conninfo(folder, DATABASE), folder.root)
+    return Server(folder.root, conninfo_of(folder))
 
 
 def _launch(folder: Folder, lock: int, *, durable: bool) -> None:
-    """A keeper runs, and it holds the lock; call with `server.lock` held and no server alive."""
+    """A keeper runs and holds the lock; call with `server.lock` held, so no server is alive."""
     major = major_of(folder)
     identity = identity_for(folder, binary("postgres", major))
-    if not folder.cluster.exists():
-        make_cluster(folder, identity, durable=durable)
-    remove_stale_pid_file(folder)
-    make_sockets(folder, identity.uid, identity.gid)
+    with refusing(folder.root):
+        if not folder.cluster.exists():
+            make_cluster(folder, identity, durable=durable)
+        remove_stale_pid_file(folder)
+        make_sockets(folder, identity.uid, identity.gid)
     users = open_file(folder.users_lock)
-    python = (sys.executable, "-I", "-S", keeper.__file__, str(lock), str(users))
-    command = server_command(folder, major, durable=durable)
     try:
-        with open_log(folder) as log:
-            subprocess.run(  # noqa: S603 -- our own words and paths
-                [*identity.prefix, *python, str(folder.sockets), *command],
-                pass_fds=(lock, users),
-                start_new_session=True,
-                env=ENVIRONMENT,
-                cwd="/",
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                check=False,
-            )
+        _run_keeper(folder, identity, (lock, users), server_command(folder, major, durable=durable))
     finally:
         os.close(users)
 
 
-def _answers(folder: Folder, *, durable: bool) -> bool:
-    """Whether the server answers; its database is there then."""
-    if not sockets_private(folder) or not _says_ready(folder):
-        return False
-    try:
-        with psycopg.connect(_conninfo(folder, "postgres"), autocommit=True) as connection:
-            row = connection.execute(
-                "SELECT current_setting('fsync') = 'on',"
-                " EXISTS (SELECT FROM pg_database WHERE datname = %s)",
-                [DATABASE],
-            ).fetchone()
-            assert row
-            if durable and not row[0]:
-                raise _not_durable(folder)
-            if not row[1]:
-                _create_database(connection)
-    except psycopg.OperationalError:
-        return False
-    return True
-
-
-def _says_ready(folder: Folder) -> bool:
-    """Whether it is worth asking: each question to a starting server costs a line in its log."""
-    try:
-        lines = (folder.cluster / "postmaster.pid").read_text(errors="replace").splitlines()
-    except OSError:
-        return False
-    return lines[STATUS_LINE : STATUS_LINE + 1] == ["ready   "]
-
-
-def _create_database(connection: psycopg.Connection[tuple[object, ...]]) -> None:
-    try:
-        connection.execute(f"CREATE DATABASE {DATABASE}")
-    except (psycopg.errors.DuplicateDatabase, psycopg.errors.UniqueViolation):
-        return  # Another user of the server was faster.
-
-
-def _not_durable(folder: Folder) -> PostgresError:
-    return PostgresError(
-        PostgresCode.NOT_DURABLE,
-        f"The server in {folder.root} was started without fsync, for tests.",
-        "End the programs that use it, or use another ANCHORHOLD_DATA_DIR.",
-    )
-
-
-def _conninfo(folder: Folder, database: str) -> str:
-    return make_conninfo(
-        host=str(folder.sockets),
-        port=PORT,
-        user=SUPERUSER,
-        dbname=database,
-        connect_timeout=CONNECT_TIMEOUT_S,
-    )
-
-
-def _listener(folder: Folder) -> int | None:
-    """The process that listens on the socket, as the kernel names it; None if there is none."""
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
-        try:
-            client.connect(str(folder.socket))
-        except OSError:
-            return None
-        credentials = client.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
-    pid: int = struct.unpack("3i", credentials)[0]
-    return pid
+def _run_keeper(
+    folder: Folder, identity: Identity, locks: tuple[int, int], command: list[str]
+) -> None:
+    python = (sys.executable, "-I", "-S", keeper.__file__, *map(str, locks))
+    with open_log(folder) as log:
+        subprocess.run(  # noqa: S603 -- our own words and paths
+            [*identity.prefix, *python, str(folder.sockets), *command],
+            pass_fds=locks,
+            start_new_session=True,
+            env=ENVIRONMENT,
+            cwd="/",
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            check=False,
+        )
