@@ -1,10 +1,14 @@
-"""A tiny client for the twin in memory, with the words that tests use."""
+"""A tiny client for the twin in memory, with the words that tests use.
+
+Every answer is judged by Stripe's OpenAPI document, and so is every request that the twin took.
+"""
 
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
 from anchorhold.twin import SECRET_KEY, Broken, Request, Response, Twin
+from tests.openapi import validate_request, validate_response
 
 
 def flat(params: dict[str, Any], prefix: str = "") -> list[tuple[str, str]]:
@@ -74,6 +78,9 @@ class Client:
         """One request that must be answered."""
         answer = self.send(method, path, params, idem=idem, headers=headers)
         assert isinstance(answer, Response), answer
+        validate_response(method, path, answer.status, answer.body)
+        if answer.status == 200:
+            validate_request(method, path, urlencode(flat(params or {})))
         return Answered(answer.status, answer.json(), dict(answer.headers))
 
     def post(self, path: str, idem: str | None = None, **params: Any) -> Answered:
