@@ -1,20 +1,48 @@
-"""When a hold is looked at next: computed from the facts, never a fixed hour (section 5)."""
+"""When an invoice with something under way is looked at next (protocol sections 6 and 7).
+
+Computed from the facts and the times, never a fixed hour. All times are the database's clock.
+"""
 
 from datetime import datetime, timedelta
+from typing import Final
 
 from anchorhold.domain.timing import Timing
 
+FIRST_LOOK: Final = timedelta(seconds=60)
+"""A followed intent is looked at no sooner than this after the last time."""
+
+LAST_LOOK: Final = timedelta(days=1)
+"""And no later: bank debits take days."""
+
 
 def next_check_at(
-    timing: Timing, *, now: datetime, hold_until: datetime | None, asked_at: datetime | None
+    timing: Timing,
+    *,
+    now: datetime,
+    hold_until: datetime | None,
+    asked_at: datetime | None,
+    followed_at: datetime | None = None,
 ) -> datetime:
-    """The earliest moment at which the next check may take the hold, never before `now`.
+    """From when on a check may ask Stripe: `now` when it is due already, else later than that.
 
-    A live hold ends first; one that was asked about after its end waits for RECHECK. Without a
-    hold the invoice follows an intent, and its follower comes with the next tick at the latest.
+    `asked_at` is when Stripe was last asked about it. A hold comes before a followed intent: while
+    its hold is set, an invoice belongs to the sweep.
     """
-    if hold_until is None:
-        return now + timedelta(seconds=timing.tick_seconds)
+    if hold_until is not None:
+        return max(now, _after_hold(timing, hold_until, asked_at))
+    return max(now, _after_look(followed_at, asked_at) or now)
+
+
+def _after_hold(timing: Timing, hold_until: datetime, asked_at: datetime | None) -> datetime:
+    """A hold is first looked at when it ends; one that was kept comes again after RECHECK."""
     if asked_at is None or asked_at < hold_until:
-        return max(now, hold_until)
-    return max(now, asked_at + timedelta(seconds=timing.recheck_seconds))
+        return hold_until
+    return asked_at + timedelta(seconds=timing.recheck_seconds)
+
+
+def _after_look(followed_at: datetime | None, asked_at: datetime | None) -> datetime | None:
+    """The ladder: each wait is half of the time that it has been followed, within the bounds."""
+    if asked_at is None or followed_at is None:
+        first = asked_at or followed_at
+        return first + FIRST_LOOK if first else None
+    return asked_at + min(LAST_LOOK, max(FIRST_LOOK, (asked_at - followed_at) / 2))
