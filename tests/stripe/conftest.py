@@ -7,13 +7,13 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 import pytest
 import pytest_asyncio
 import uvloop
-from tests.stripe.loopback import Loopback
 
 from anchorhold.domain.answer import Deadline
 from anchorhold.stripe.api import StripeProvider
 from anchorhold.stripe.breaker import Breaker
 from anchorhold.stripe.limiter import Limiter
 from anchorhold.stripe.transport import Transport
+from tests.stripe.loopback import Loopback
 
 LOOPS: Mapping[str, Callable[[], asyncio.AbstractEventLoop]] = {
     "asyncio": asyncio.SelectorEventLoop,

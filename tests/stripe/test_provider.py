@@ -6,16 +6,6 @@ import time
 from typing import Any
 
 import pytest
-from tests.stripe.loopback import Exchange, Got, Loopback, http, never
-from tests.stripe.objects import (
-    Obj,
-    a_charge,
-    a_decline,
-    a_list,
-    an_error,
-    an_event,
-    an_intent,
-)
 
 from anchorhold.domain.answer import (
     Deadline,
@@ -32,6 +22,16 @@ from anchorhold.stripe.api import StripeProvider
 from anchorhold.stripe.breaker import Breaker
 from anchorhold.stripe.limiter import Limiter
 from anchorhold.stripe.transport import Transport
+from tests.stripe.loopback import Exchange, Got, Loopback, http, never
+from tests.stripe.objects import (
+    Obj,
+    a_charge,
+    a_decline,
+    a_list,
+    an_error,
+    an_event,
+    an_intent,
+)
 
 PARAMS = {"payment_method": "pm_1", "off_session": True}
 CREATE = {

@@ -6,10 +6,10 @@ import time
 from collections.abc import Awaitable, Callable
 
 import pytest
-from tests.stripe.loopback import Exchange, Loopback, http, never, settled
 
 from anchorhold.domain.answer import Deadline, Doubt, NothingSent, NotSent, Unclear
 from anchorhold.stripe.transport import CallFailedError, Transport, under
+from tests.stripe.loopback import Exchange, Loopback, http, never, settled
 
 HEADERS = {"Content-Type": "application/x-www-form-urlencoded"}
 

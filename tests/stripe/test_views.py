@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.stripe.objects import a_charge, a_decline, a_list, an_error, an_event, an_intent
 
 from anchorhold.domain.answer import (
     CustomerView,
@@ -22,6 +21,7 @@ from anchorhold.domain.answer import (
     Unclear,
 )
 from anchorhold.stripe import views
+from tests.stripe.objects import a_charge, a_decline, a_list, an_error, an_event, an_intent
 
 READERS = (
     views.intent,
