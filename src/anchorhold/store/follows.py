@@ -63,6 +63,45 @@ async def take(
     )
 
 
+_END = """
+WITH ended AS (
+    UPDATE anchorhold.invoice i
+       SET payment_status = 'failed', followed_intent_id = NULL, followed_at = NULL,
+           charge_seq = i.charge_seq + 1, last_error = %(decline)s,
+           intent_id = CASE WHEN %(canceled)s THEN nullif(i.intent_id, %(intent_id)s)
+                            ELSE i.intent_id END
+     WHERE i.account_id = %(account_id)s AND i.livemode = %(livemode)s
+       AND i.id = %(invoice_id)s AND i.payment_status = %(payment_status)s
+       AND i.followed_intent_id = %(intent_id)s AND i.charge_seq = %(seq)s
+       AND i.hold_until IS NULL
+    RETURNING i.account_id, i.livemode, i.id
+), declined AS (
+    UPDATE anchorhold.attempt a
+       SET state = 'failed', decline = %(decline)s, rule = 'F4',
+           ended_at = anchorhold.now()
+      FROM ended e
+     WHERE a.account_id = e.account_id AND a.livemode = e.livemode
+       AND a.invoice_id = e.id AND a.intent_id = %(intent_id)s
+       AND a.state = 'processing'
+    RETURNING a.id
+), intent AS (
+    UPDATE anchorhold.intent t
+       SET state = 'canceled', ended_at = anchorhold.now()
+      FROM ended e
+     WHERE t.account_id = e.account_id AND t.livemode = e.livemode
+       AND t.stripe_intent_id = %(intent_id)s AND t.state = 'live' AND %(canceled)s
+), told AS (
+    INSERT INTO anchorhold.journal
+           (account_id, livemode, invoice_id, actor, what, rule, attempt_id, detail)
+    SELECT account_id, livemode, id, %(actor)s, 'following.ended', 'F4',
+           (SELECT max(id) FROM declined),
+           jsonb_strip_nulls(jsonb_build_object('decline', %(decline)s::jsonb))
+      FROM ended
+)
+SELECT id FROM ended
+"""
+
+
 async def end(
     db: Db,
     scope: Scope,
@@ -88,43 +127,7 @@ async def end(
         else None
     )
     return await db.one(
-        """
-        WITH ended AS (
-            UPDATE anchorhold.invoice i
-               SET payment_status = 'failed', followed_intent_id = NULL, followed_at = NULL,
-                   charge_seq = i.charge_seq + 1, last_error = %(decline)s,
-                   intent_id = CASE WHEN %(canceled)s THEN nullif(i.intent_id, %(intent_id)s)
-                                    ELSE i.intent_id END
-             WHERE i.account_id = %(account_id)s AND i.livemode = %(livemode)s
-               AND i.id = %(invoice_id)s AND i.payment_status = %(payment_status)s
-               AND i.followed_intent_id = %(intent_id)s AND i.charge_seq = %(seq)s
-               AND i.hold_until IS NULL
-            RETURNING i.account_id, i.livemode, i.id
-        ), declined AS (
-            UPDATE anchorhold.attempt a
-               SET state = 'failed', decline = %(decline)s, rule = 'F4',
-                   ended_at = anchorhold.now()
-              FROM ended e
-             WHERE a.account_id = e.account_id AND a.livemode = e.livemode
-               AND a.invoice_id = e.id AND a.intent_id = %(intent_id)s
-               AND a.state = 'processing'
-            RETURNING a.id
-        ), intent AS (
-            UPDATE anchorhold.intent t
-               SET state = 'canceled', ended_at = anchorhold.now()
-              FROM ended e
-             WHERE t.account_id = e.account_id AND t.livemode = e.livemode
-               AND t.stripe_intent_id = %(intent_id)s AND t.state = 'live' AND %(canceled)s
-        ), told AS (
-            INSERT INTO anchorhold.journal
-                   (account_id, livemode, invoice_id, actor, what, rule, attempt_id, detail)
-            SELECT account_id, livemode, id, %(actor)s, 'following.ended', 'F4',
-                   (SELECT max(id) FROM declined),
-                   jsonb_strip_nulls(jsonb_build_object('decline', %(decline)s::jsonb))
-              FROM ended
-        )
-        SELECT id FROM ended
-        """,
+        _END,
         str,
         **scope.params,
         invoice_id=followed.invoice_id,

@@ -38,6 +38,60 @@ class TakenIn:
     """It was there before with another amount, currency or customer; it was left alone."""
 
 
+_TAKE_IN = """
+WITH given AS MATERIALIZED (
+    SELECT g.*, ids.invoice_id, ids.new_customer_id
+      FROM ROWS FROM (jsonb_to_recordset(%(rows)s) AS (
+               reference text, customer text, email text, payment_method text, amount bigint,
+               currency text, due_at timestamptz)) WITH ORDINALITY
+           AS g (reference, customer, email, payment_method, amount, currency, due_at, n)
+      JOIN unnest(%(invoice_ids)s::text[], %(customer_ids)s::text[])
+           WITH ORDINALITY AS ids (invoice_id, new_customer_id, n) USING (n)
+), customers AS (
+    INSERT INTO anchorhold.customer
+           (account_id, livemode, id, reference, email, payment_method)
+    SELECT DISTINCT ON (customer) %(account_id)s, %(livemode)s, new_customer_id,
+           customer, email, payment_method
+      FROM given
+     ORDER BY customer, n
+    ON CONFLICT (account_id, livemode, reference) DO NOTHING
+    RETURNING id, reference
+), known AS (
+    SELECT id, reference FROM customers
+    UNION ALL
+    SELECT c.id, c.reference FROM anchorhold.customer c
+     WHERE c.account_id = %(account_id)s AND c.livemode = %(livemode)s
+       AND c.reference IN (SELECT customer FROM given)
+), taken AS (
+    INSERT INTO anchorhold.invoice
+           (account_id, livemode, id, customer_id, reference, currency, amount_due,
+            status, due_at, next_attempt_at)
+    SELECT %(account_id)s, %(livemode)s, g.invoice_id, k.id, g.reference, g.currency,
+           g.amount, 'open', g.due_at, g.due_at
+      FROM given g
+      JOIN known k ON k.reference = g.customer
+    ON CONFLICT (account_id, livemode, reference) DO NOTHING
+    RETURNING id, reference, customer_id
+), told AS (
+    INSERT INTO anchorhold.journal (account_id, livemode, invoice_id, actor, what, detail)
+    SELECT %(account_id)s, %(livemode)s, id, %(actor)s, 'invoice.opened',
+           jsonb_build_object('reference', reference)
+      FROM taken
+)
+SELECT id, reference, customer_id, true AS created, false AS differs FROM taken
+UNION ALL
+SELECT i.id, i.reference, i.customer_id, false AS created,
+       (i.amount_due, i.currency, c.reference) IS DISTINCT FROM
+       (g.amount, g.currency, g.customer) AS differs
+  FROM given g
+  JOIN anchorhold.invoice i
+    ON i.account_id = %(account_id)s AND i.livemode = %(livemode)s
+   AND i.reference = g.reference
+  JOIN anchorhold.customer c
+    ON c.account_id = i.account_id AND c.livemode = i.livemode AND c.id = i.customer_id
+"""
+
+
 async def take_in(db: Db, scope: Scope, rows: Sequence[NewInvoice], *, actor: str) -> list[TakenIn]:
     """All of the rows are open invoices, each reference once; one transaction.
 
@@ -45,57 +99,7 @@ async def take_in(db: Db, scope: Scope, rows: Sequence[NewInvoice], *, actor: st
     A customer is known by its reference; the first row that names it fixes e-mail and method.
     """
     return await db.all(
-        """
-        WITH given AS MATERIALIZED (
-            SELECT g.*, ids.invoice_id, ids.new_customer_id
-              FROM jsonb_to_recordset(%(rows)s)
-                   WITH ORDINALITY AS g (reference text, customer text, email text,
-                        payment_method text, amount bigint, currency text, due_at timestamptz, n)
-              JOIN unnest(%(invoice_ids)s::text[], %(customer_ids)s::text[])
-                   WITH ORDINALITY AS ids (invoice_id, new_customer_id, n) USING (n)
-        ), customers AS (
-            INSERT INTO anchorhold.customer
-                   (account_id, livemode, id, reference, email, payment_method)
-            SELECT DISTINCT ON (customer) %(account_id)s, %(livemode)s, new_customer_id,
-                   customer, email, payment_method
-              FROM given
-             ORDER BY customer, n
-            ON CONFLICT (account_id, livemode, reference) DO NOTHING
-            RETURNING id, reference
-        ), known AS (
-            SELECT id, reference FROM customers
-            UNION ALL
-            SELECT c.id, c.reference FROM anchorhold.customer c
-             WHERE c.account_id = %(account_id)s AND c.livemode = %(livemode)s
-               AND c.reference IN (SELECT customer FROM given)
-        ), taken AS (
-            INSERT INTO anchorhold.invoice
-                   (account_id, livemode, id, customer_id, reference, currency, amount_due,
-                    status, due_at, next_attempt_at)
-            SELECT %(account_id)s, %(livemode)s, g.invoice_id, k.id, g.reference, g.currency,
-                   g.amount, 'open', g.due_at, g.due_at
-              FROM given g
-              JOIN known k ON k.reference = g.customer
-            ON CONFLICT (account_id, livemode, reference) DO NOTHING
-            RETURNING id, reference, customer_id
-        ), told AS (
-            INSERT INTO anchorhold.journal (account_id, livemode, invoice_id, actor, what, detail)
-            SELECT %(account_id)s, %(livemode)s, id, %(actor)s, 'invoice.opened',
-                   jsonb_build_object('reference', reference)
-              FROM taken
-        )
-        SELECT id, reference, customer_id, true AS created, false AS differs FROM taken
-        UNION ALL
-        SELECT i.id, i.reference, i.customer_id, false AS created,
-               (i.amount_due, i.currency, c.reference) IS DISTINCT FROM
-               (g.amount, g.currency, g.customer) AS differs
-          FROM given g
-          JOIN anchorhold.invoice i
-            ON i.account_id = %(account_id)s AND i.livemode = %(livemode)s
-           AND i.reference = g.reference
-          JOIN anchorhold.customer c
-            ON c.account_id = i.account_id AND c.livemode = i.livemode AND c.id = i.customer_id
-        """,
+        _TAKE_IN,
         TakenIn,
         **scope.params,
         rows=Jsonb([{**asdict(row), "due_at": row.due_at.isoformat()} for row in rows]),

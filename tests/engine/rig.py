@@ -1,0 +1,302 @@
+"""A real database, the twin in memory behind the real provider, and gates to break things at.
+
+Every statement and every call to Stripe passes a `Gate`; a test counts the passages, and makes one
+of them crash before it, after it, or lose its answer.
+"""
+
+import inspect
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from typing import Any, LiteralString, TypeVar
+
+import psycopg
+
+from anchorhold.domain.answer import Deadline
+from anchorhold.domain.ids import ACCOUNT, AccountId, IdKind, InvoiceId
+from anchorhold.domain.scope import Scope
+from anchorhold.domain.timing import Timing
+from anchorhold.engine.charge import Charged, charge
+from anchorhold.engine.deps import Connected, Deps
+from anchorhold.engine.prepare import prepare_intent, set_up_customer
+from anchorhold.engine.tick import tick
+from anchorhold.entropy import new_id
+from anchorhold.store import accounts, customers, holds, intents, invoices
+from anchorhold.store.accounts import NewConnection
+from anchorhold.store.db import Db, PoolDb, connect
+from anchorhold.store.invoices import NewInvoice
+from anchorhold.stripe.api import StripeProvider
+from anchorhold.stripe.breaker import Breaker
+from anchorhold.stripe.limiter import Limiter
+from anchorhold.twin.ledger import Ledger
+from anchorhold.twin.world import ACCOUNT as STRIPE_ACCOUNT
+from anchorhold.twin.world import SECRET_KEY, Twin
+from tests.twin_transport import TwinTransport
+
+T = TypeVar("T")
+IdT = TypeVar("IdT", bound=str)
+
+
+class CrashError(BaseException):
+    """The process died here."""
+
+
+class When(StrEnum):
+    """Where around one passage the process dies."""
+
+    BEFORE = "dies before"
+    AFTER = "dies after"
+    LOST = "loses the answer of"
+
+
+@dataclass
+class Gate:
+    """Counts passages by name and dies at the one that a test chose."""
+
+    passed: list[str] = field(default_factory=list)
+    dies_at: tuple[str, int, When] | None = None
+
+    async def through(self, name: str, act: Callable[[], Awaitable[T]]) -> T:
+        """`act` runs, unless the process dies first; or it runs and the process dies then."""
+        self.passed.append(name)
+        point = (name, self.passed.count(name))
+        dies = self.dies_at is not None and self.dies_at[:2] == point
+        if dies and self.dies_at and self.dies_at[2] is When.BEFORE:
+            raise CrashError
+        result = await act()
+        if dies:
+            if self.dies_at and self.dies_at[2] is When.LOST:
+                raise (
+                    psycopg.OperationalError("the connection was lost")
+                    if name.startswith("db ")
+                    else CrashError
+                )
+            raise CrashError
+        return result
+
+    def points(self) -> list[tuple[str, int]]:
+        """Every passage so far: its name and the how-manieth of that name it was."""
+        return [(name, self.passed[: n + 1].count(name)) for n, name in enumerate(self.passed)]
+
+
+def _caller() -> str:
+    """The store function whose statement this is: `holds.claim_due`."""
+    frame = inspect.currentframe()
+    while frame is not None:
+        module = str(frame.f_globals.get("__name__", ""))
+        if module.startswith("anchorhold.store.") and module != "anchorhold.store.db":
+            return f"{module.rpartition('.')[2]}.{frame.f_code.co_name}"
+        frame = frame.f_back
+    return "test"
+
+
+@dataclass
+class GatedDb:
+    """`Db` whose statements pass the gate, named after the store function."""
+
+    inner: PoolDb
+    gate: Gate
+
+    async def one(self, query: LiteralString, shape: type[T], **params: Any) -> T | None:
+        return await self.gate.through(
+            f"db {_caller()}", lambda: self.inner.one(query, shape, **params)
+        )
+
+    async def all(self, query: LiteralString, shape: type[T], **params: Any) -> list[T]:
+        return await self.gate.through(
+            f"db {_caller()}", lambda: self.inner.all(query, shape, **params)
+        )
+
+    def new_ids(self, kind: IdKind[IdT], count: int) -> list[IdT]:
+        return self.inner.new_ids(kind, count)
+
+    def monotonic(self) -> float:
+        return self.inner.monotonic()
+
+
+class GatedProvider:
+    """The provider whose calls pass the gate, named after the verb."""
+
+    def __init__(self, inner: StripeProvider, gate: Gate) -> None:
+        self._inner = inner
+        self._gate = gate
+
+    def deadline(self, seconds: float) -> Deadline:
+        return self._inner.deadline(seconds)
+
+    def __getattr__(self, verb: str) -> Any:
+        call = getattr(self._inner, verb)
+        return lambda *args: self._gate.through(f"stripe {verb}", lambda: call(*args))
+
+
+class Quiet:
+    """A log that keeps its lines."""
+
+    def __init__(self) -> None:
+        self.lines: list[tuple[str, str, dict[str, object]]] = []
+
+    def info(self, event: str, **facts: object) -> None:
+        self.lines.append(("info", event, facts))
+
+    def error(self, event: str, **facts: object) -> None:
+        self.lines.append(("error", event, facts))
+
+
+@dataclass
+class Rig:
+    """One account in test mode with everything around it."""
+
+    conninfo: str
+    pool: PoolDb
+    twin: Twin
+    transport: TwinTransport
+    scope: Scope
+    timing: Timing = field(default_factory=Timing)
+    log: Quiet = field(default_factory=Quiet)
+    stripe_account: str = STRIPE_ACCOUNT
+
+    def deps(self, gate: Gate | None = None) -> Deps:
+        """A process of its own: what it does passes `gate`."""
+        gate = gate or Gate()
+        db: Db = GatedDb(self.pool, gate)
+        return Deps(db, _Only(self, gate), self.timing, self.log, "worker:test")
+
+    def provider(self) -> StripeProvider:
+        """The real client, on the twin in memory."""
+        return StripeProvider(
+            SECRET_KEY,
+            self.transport,
+            breaker=Breaker(),
+            limiter=Limiter(per_endpoint=1e6, per_account=1e6),
+        )
+
+    def sql(self, statement: str, *values: object) -> list[Any]:
+        """Rows of any statement; a rig may look at and change everything."""
+        with psycopg.connect(self.conninfo, autocommit=True) as conn:
+            cursor = conn.execute(statement.encode(), values)
+            return cursor.fetchall() if cursor.description else []
+
+    async def invoice(
+        self,
+        amount: int = 14900,
+        currency: str = "eur",
+        method: str | None = "pm_card_visa",
+        reference: str | None = None,
+        customer: str | None = None,
+    ) -> InvoiceId:
+        """An open invoice of a customer that has this payment method."""
+        reference = reference or f"R{len(self.sql('SELECT 1 FROM anchorhold.invoice')) + 1}"
+        new = NewInvoice(
+            reference,
+            customer or f"customer of {reference}",
+            "customer@example.com",
+            method,
+            amount,
+            currency,
+            datetime.now(UTC) - timedelta(days=1),
+        )
+        (taken,) = await invoices.take_in(self.pool, self.scope, [new], actor="test")
+        await customers.begin(
+            self.pool,
+            self.scope,
+            taken.customer_id,
+            params={"email": "customer@example.com"},
+            stripe_customer_id=None,
+            payment_method=method,
+        )
+        return taken.id
+
+    async def prepare(self, deps: Deps | None = None) -> None:
+        """Every customer is set up and every open invoice has its intent, as far as they can."""
+        deps = deps or self.deps()
+        connected = await deps.providers.of(self.scope)
+        assert connected is not None
+        for customer in await customers.take_unready(deps.db, self.scope, limit=100):
+            await set_up_customer(deps, connected, self.scope, customer)
+        for unprepared in await intents.take_unprepared(deps.db, self.scope, limit=100):
+            await prepare_intent(deps, connected, unprepared)
+
+    async def charge_due(self, deps: Deps | None = None) -> list[Charged]:
+        """Everything due was prepared, claimed and charged, one after the other."""
+        deps = deps or self.deps()
+        await self.prepare(deps)
+        claims = await holds.claim_due(
+            deps.db, self.scope, deps.timing, limit=100, actor=deps.actor
+        )
+        return [await charge(deps, claim) for claim in claims]
+
+    def later(self, **delta: float) -> None:
+        """The database's clock is so much further; leases and holds that ended have ended."""
+        shift = timedelta(**delta)
+        self.sql(
+            "UPDATE anchorhold.invoice SET hold_until = hold_until - %s, "
+            "prepare_at = prepare_at - %s, check_until = check_until - %s, "
+            "checked_at = checked_at - %s, provider_synced_at = provider_synced_at - %s, "
+            "followed_at = followed_at - %s, next_attempt_at = next_attempt_at - %s",
+            *[shift] * 7,
+        )
+        self.sql(
+            "UPDATE anchorhold.attempt SET hold_until = hold_until - %s, "
+            "claimed_at = claimed_at - %s, sent_at = sent_at - %s",
+            *[shift] * 3,
+        )
+        self.sql("UPDATE anchorhold.stripe_customer SET look_at = look_at - %s", shift)
+        self.sql(
+            "UPDATE anchorhold.intent SET created_at = created_at - %s, "
+            "action_since = action_since - %s",
+            *[shift] * 2,
+        )
+
+    async def recover(self, rounds: int = 4) -> None:
+        """Other workers come later: sweep, follow and charge until nothing is left to do."""
+        for _ in range(rounds):
+            self.later(minutes=31)
+            await tick(self.deps(), self.scope)
+            await self.charge_due()
+
+    def paid_at_stripe(self) -> dict[str, int]:
+        """Successes net of refunds at Stripe, by invoice."""
+        payments = Ledger(self.twin).by_metadata("anchorhold_invoice_id")
+        return {
+            invoice: sum(1 for payment in rows if payment.net > 0)
+            for invoice, rows in payments.items()
+        }
+
+    def row(self, invoice_id: InvoiceId) -> dict[str, Any]:
+        """The invoice as it stands."""
+        (row,) = self.sql("SELECT to_jsonb(i) FROM anchorhold.invoice i WHERE id = %s", invoice_id)
+        return dict(row[0])
+
+    def attempts(self, invoice_id: InvoiceId) -> list[tuple[str, str | None]]:
+        """State and cause of each attempt, oldest first."""
+        rows = self.sql(
+            "SELECT state, cause FROM anchorhold.attempt WHERE invoice_id = %s ORDER BY id",
+            invoice_id,
+        )
+        return [(state, cause) for state, cause in rows]
+
+
+@dataclass
+class _Only:
+    rig: Rig
+    gate: Gate
+
+    async def of(self, scope: Scope) -> Connected | None:
+        """The rig's only account."""
+        provider: Any = GatedProvider(self.rig.provider(), self.gate)
+        return Connected(provider, self.rig.stripe_account, "fingerprint")
+
+
+@asynccontextmanager
+async def rig(conninfo: str, seed: int = 0) -> AsyncGenerator[Rig]:
+    """An account that is connected to a twin of its own."""
+    twin = Twin(seed=seed)
+    async with connect(conninfo, size=4) as pool:
+        account_id = new_id(ACCOUNT)
+        await accounts.create(pool, account_id, "default")
+        scope = Scope(AccountId(account_id), livemode=False)
+        new = NewConnection(STRIPE_ACCOUNT, b"sealed", "1234", "fingerprint")
+        await accounts.connect(pool, scope, new)
+        yield Rig(conninfo, pool, twin, TwinTransport(twin), scope)

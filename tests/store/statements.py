@@ -1,0 +1,53 @@
+"""Every SQL statement of the store, found in its source."""
+
+import ast
+import importlib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+STORE = Path(__file__).parents[2] / "src" / "anchorhold" / "store"
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A statement and the function that sends it."""
+
+    function: str
+    sql: str
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Its parameters, each once, in order."""
+        return tuple(dict.fromkeys(re.findall(r"%\((\w+)\)s", self.sql)))
+
+    @property
+    def numbered(self) -> str:
+        """The statement with `$n` in place of names, as PostgreSQL takes it."""
+        numbers = {name: n for n, name in enumerate(self.names, 1)}
+        text = re.sub(r"%\((\w+)\)s", lambda found: f"${numbers[found[1]]}", self.sql)
+        return text.replace("%%", "%")
+
+
+def statements() -> Iterator[Statement]:
+    """Each literal that is passed to `db.one` or `db.all`."""
+    for path in sorted(STORE.glob("*.py")):
+        module = importlib.import_module(f"anchorhold.store.{path.stem}")
+        for function in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(function, ast.AsyncFunctionDef):
+                for call in ast.walk(function):
+                    if _is_query(call):
+                        expression = ast.Expression(call.args[0])
+                        sql = eval(compile(expression, str(path), "eval"), vars(module))
+                        yield Statement(f"{path.stem}.{function.name}", sql)
+
+
+def _is_query(node: ast.AST) -> bool:
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in ("one", "all")
+        and isinstance(node.func.value, ast.Name)
+        and node.func.value.id == "db"
+    )

@@ -1,0 +1,26 @@
+"""Every statement of the store fits the migrated schema."""
+
+import psycopg
+import pytest
+
+from tests.store.statements import Statement, statements
+
+ALL = list(statements())
+
+
+def test_the_store_has_statements() -> None:
+    assert len(ALL) > 20
+
+
+@pytest.mark.parametrize("statement", ALL, ids=lambda statement: statement.function)
+def test_postgresql_prepares_it(statement: Statement, database: str) -> None:
+    with psycopg.connect(database, autocommit=True) as conn:
+        conn.execute(f"PREPARE it AS {statement.numbered}".encode())
+
+
+@pytest.mark.parametrize("statement", ALL, ids=lambda statement: statement.function)
+def test_it_compares_account_and_mode_unless_it_is_about_accounts(statement: Statement) -> None:
+    free = {"accounts.create", "accounts.scopes", "accounts.all_accounts", "checks.now"}
+    if statement.function not in free:
+        assert "%(account_id)s" in statement.sql
+        assert "%(livemode)s" in statement.sql
