@@ -41,13 +41,15 @@ BAD_CREATES: list[tuple[Given, str | None, str | None]] = [
     ({"metadata": {f"k{n}": "v" for n in range(51)}}, None, "metadata"),
     ({"metadata": {"a": {"b": "c"}}}, None, "metadata[a]"),
     ({"shipping": {"name": "A"}}, "parameter_missing", "shipping[address]"),
-    ({"shipping": {"name": "A", "address": {"planet": "X"}}}, "parameter_unknown", "shipping[address][planet]"),
+    ({"shipping": {"name": "A", "address": {"planet": "X"}}},
+     "parameter_unknown", "shipping[address][planet]"),
     ({"description": "x" * 1001}, None, "description"),
     ({"payment_method_types": "card"}, None, "payment_method_types"),
     ({"transfer_data": {"destination": "acct_x"}}, None, "transfer_data"),
     ({"expand": ["nonsense"]}, None, "expand"),
     ({"expand": ["data.customer"]}, None, "expand"),
-    ({"payment_method_types": ["card"], "automatic_payment_methods": {"enabled": True}}, None, "payment_method_types"),
+    ({"payment_method_types": ["card"], "automatic_payment_methods": {"enabled": True}},
+     None, "payment_method_types"),
 ]
 # fmt: on
 
