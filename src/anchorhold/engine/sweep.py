@@ -52,16 +52,17 @@ class Checked:
     answered: bool = True
 
 
-async def sweep(deps: Deps, scope: Scope) -> Swept:
+async def sweep(deps: Deps, scope: Scope, *, page: int = PAGE) -> Swept:
     """Every stale hold of the account and mode was checked once, or the run stopped early.
 
-    Several workers may run this at once: each check is taken by one conditional write.
+    Several workers may run this at once: each check is taken by one conditional write. They share
+    the better the fewer checks each takes at once (`page`).
     """
     swept, silent = Swept(), 0
     started = await checks.now(deps.db)
     connected = await deps.providers.of(scope)
-    while page := await checks.take(deps.db, scope, deps.timing, run_started=started, limit=PAGE):
-        for taken in page:
+    while rows := await checks.take(deps.db, scope, deps.timing, run_started=started, limit=page):
+        for taken in rows:
             checked = await check(deps, connected, scope, taken.invoice_id)
             silent = 0 if checked.answered else silent + 1
             if checked.rule is not None:

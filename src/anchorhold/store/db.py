@@ -139,13 +139,22 @@ def only(values: Sequence[T]) -> T:
 
 
 def probe(conninfo: str) -> None:
-    """The database answers, or a refusal that names the setting and the next step."""
+    """The database answers, or a refusal that names the setting and the next step.
+
+    Raises Refusal: database_unreachable, database_password_wrong, settings_invalid. No refusal
+    repeats the address, which may hold the password.
+    """
     try:
         psycopg.connect(conninfo, connect_timeout=5, autocommit=True).close()
+    except psycopg.ProgrammingError:
+        name, reason = "ANCHORHOLD_DATABASE_URL", "libpq cannot read it as an address"
+        raise Refusal(Code.SETTINGS_INVALID, name=name, reason=reason) from None
     except psycopg.OperationalError as error:
-        code = (
-            Code.DATABASE_PASSWORD_WRONG
-            if "password authentication failed" in str(error)
-            else Code.DATABASE_UNREACHABLE
-        )
-        raise Refusal(code, reason=str(error).strip().splitlines()[-1]) from error
+        said = str(error).strip()
+        wrong = any(words in said for words in PASSWORD_WRONG)
+        code = Code.DATABASE_PASSWORD_WRONG if wrong else Code.DATABASE_UNREACHABLE
+        raise Refusal(code, reason=said.splitlines()[-1]) from error
+
+
+PASSWORD_WRONG = ("password authentication failed", "no password supplied")
+"""What PostgreSQL and libpq say about a user or a password that does not fit."""

@@ -39,8 +39,8 @@ def require_current(conninfo: str) -> None:
     if at == wanted:
         return
     if at is None or at in known:
-        raise Refusal(Code.SCHEMA_OUTDATED, found=at or "none", wanted=wanted)
-    raise Refusal(Code.SCHEMA_NEWER, found=at, wanted=wanted)
+        raise Refusal(Code.SCHEMA_OUTDATED, found=at or "none", needed=wanted)
+    raise Refusal(Code.SCHEMA_NEWER, found=at, needed=wanted)
 
 
 def current(connection: sqlalchemy.Connection) -> str | None:
