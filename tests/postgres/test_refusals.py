@@ -3,6 +3,8 @@
 import errno
 import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,7 +16,15 @@ from anchorhold.postgres.patience import Patience
 from tests.postgres.processes import User, has_users, value
 
 Code = postgres.PostgresCode
-HAS_NAMESPACES = shutil.which("unshare") and os.system("unshare --user --map-root-user true") == 0
+IN_OWN_MOUNTS = ("unshare", "--user", "--map-root-user", "--mount")
+
+
+def mounts_allowed() -> bool:
+    """Whether a process of this user may mount, and still reaches this Python."""
+    if not shutil.which("unshare"):
+        return False
+    command = [*IN_OWN_MOUNTS, sys.executable, "-c", ""]
+    return subprocess.run(command, capture_output=True, check=False).returncode == 0
 
 
 def refusal(
@@ -133,11 +143,11 @@ def test_postgres_own_words_for_a_full_disk_are_understood(tmp_path: Path) -> No
     assert cluster.failure(Folder(tmp_path), words).code == Code.DISK_FULL
 
 
-@pytest.mark.skipif(not HAS_NAMESPACES, reason="no user namespaces here")
+@pytest.mark.skipif(not mounts_allowed(), reason="no user namespaces here")
 def test_a_disk_too_small_for_a_cluster_is_refused_and_left_empty(empty_folder: Path) -> None:
     empty_folder.mkdir()
     mount = f'mount -t tmpfs -o size=8m tmpfs {empty_folder} && exec "$@"'
-    small = ("unshare", "--user", "--map-root-user", "--mount", "sh", "-c", mount, "sh")
+    small = (*IN_OWN_MOUNTS, "sh", "-c", mount, "sh")
     with User(empty_folder, prefix=small) as user:
         assert user.answer() == Code.DISK_FULL
         seen = Path(f"/proc/{user.process.pid}/root{empty_folder}")

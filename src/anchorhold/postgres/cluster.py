@@ -35,6 +35,9 @@ SETTINGS = {
     "listen_addresses": "",
     "port": str(PORT),
     "unix_socket_permissions": "0700",
+    # In the data folder: a container's /dev/shm is often too small, and a SIGKILL would leave a
+    # segment there.
+    "dynamic_shared_memory_type": "mmap",
     "max_connections": "200",
     "shared_buffers": "256MB",
     "timezone": "UTC",
