@@ -127,6 +127,7 @@ async def _settle(
         Success.of(intent, maker),
         Source.ANSWER,
         actor=deps.actor,
+        rule=rule,
         clears=claim.token,
     )
     return Charged(rule, Meaning.SETTLE, settled.verdict if settled else None)

@@ -55,6 +55,7 @@ async def _act(
                 Success.of(intent, None),
                 Source.FOLLOWER,
                 actor=deps.actor,
+                rule="F1",
             )
         case Follow.CANCEL:
             await connected.provider.cancel_intent(

@@ -133,6 +133,7 @@ async def _settle(deps: Deps, facts: HoldFacts, seen: Evidence, intent: IntentVi
         Success.of(intent, facts.own.id if own else None),
         Source.SWEEP,
         actor=deps.actor,
+        rule="S2" if not intent.paid else "S1",
         clears=facts.token if ends else None,
     )
     deps.log.info(

@@ -48,7 +48,7 @@ WITH inv AS MATERIALIZED (
                         ELSE 'intent_succeeded' END,
            charge_id = CASE WHEN a.id = m.id THEN %(charge_id)s
                             ELSE a.charge_id END,
-           rule = coalesce(a.rule, %(source)s), ended_at = anchorhold.now()
+           rule = coalesce(%(rule)s, a.rule), ended_at = anchorhold.now()
       FROM judged j, maker m
      WHERE a.account_id = j.account_id AND a.livemode = j.livemode
        AND a.invoice_id = j.id AND a.intent_id = %(intent_id)s
@@ -119,8 +119,9 @@ WITH inv AS MATERIALIZED (
     ON CONFLICT DO NOTHING
 ), told AS (
     INSERT INTO anchorhold.journal
-           (account_id, livemode, invoice_id, actor, what, attempt_id, detail)
-    SELECT account_id, livemode, id, %(actor)s, 'payment.' || verdict, %(attempt_id)s,
+           (account_id, livemode, invoice_id, actor, what, rule, attempt_id, detail)
+    SELECT account_id, livemode, id, %(actor)s, 'payment.' || verdict, %(rule)s,
+           %(attempt_id)s,
            jsonb_build_object(
                'source', %(source)s::text, 'stripe_intent_id', %(intent_id)s::text,
                'amount', %(amount)s::bigint, 'currency', %(currency)s::text,
@@ -141,6 +142,7 @@ async def settle(
     source: Source,
     *,
     actor: str,
+    rule: str | None = None,
     clears: Token | None = None,
 ) -> Settled | None:
     """The payment has its one row and the invoice says so; None when there is no such invoice.
@@ -163,6 +165,7 @@ async def settle(
         charge_id=success.charge_id,
         attempt_id=success.attempt_id,
         source=source,
+        rule=rule,
         hold_until=clears.hold_until if clears else None,
         hold_attempt=clears.attempt_id if clears else None,
         actor=actor,
