@@ -127,6 +127,10 @@ class Faults:
         self._seed = seed
         self.replace(rules, seed)
 
+    def __bool__(self) -> bool:
+        """Whether there is any rule."""
+        return bool(self._armed)
+
     def replace(self, rules: Iterable[Rule], seed: int | str | None = None) -> None:
         """From now on these rules, counted anew; no rules: no faults."""
         self._seed = self._seed if seed is None else seed

@@ -113,6 +113,8 @@ class Twin:
         return meet(self, request, entry, rule)
 
     def _fault(self, request: Request) -> Rule | None:
+        if not self.faults:
+            return None
         found = match(request.method, request.path)
         template = found.endpoint.template if found is not None else request.path
         authorization = request.header("authorization") or ""
