@@ -1,0 +1,70 @@
+# Everything is made from the locked requirements; python3 and make are enough.
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+SHELL := /bin/bash
+export UV_PYTHON_DOWNLOADS := never
+
+BIN := .venv/bin
+UV := $(BIN)/uv pip
+TESTS ?= tests
+WORKERS ?= $(shell nproc)
+
+.PHONY: help setup demo test check lint format types imports bench docs lock clean
+
+help: ## Say what there is to make
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
+
+setup: .venv/dev ## Make .venv with everything that development needs
+
+.venv/uv: requirements-uv.lock
+	python3 -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	@touch $@
+
+.venv/run: .venv/uv requirements.lock pyproject.toml
+	$(UV) install --quiet --require-hashes -r requirements.lock
+	$(UV) install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
+
+.venv/dev: .venv/run requirements-dev.lock
+	$(UV) install --quiet --require-hashes -r requirements-dev.lock
+	@touch $@
+
+demo: .venv/run ## Kill workers in mid-charge, then audit from Stripe's side (ARGS="--seed 7")
+	@$(BIN)/anchorhold demo $(ARGS)
+
+test: .venv/dev ## Run every test (TESTS=tests/engine for one room)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup $(TESTS)
+	@echo "Proved on a real PostgreSQL: killed at every boundary of a charge, each invoice is paid at most once and no payment is lost."
+
+check: lint types imports test ## All that a change has to pass
+
+lint: .venv/dev ## Check style and format
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+
+format: .venv/dev ## Format, and mend what can be mended
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+types: .venv/dev ## Check types, strictly
+	$(BIN)/pyrefly check
+
+imports: .venv/dev ## Check that data flows one way through the rooms
+	$(BIN)/lint-imports
+
+bench: .venv/dev ## Measure the charge path beside pgbench; writes bench/RESULTS.md
+	$(BIN)/anchorhold bench $(ARGS)
+
+docs: .venv/dev ## Write the pages that are generated from the code
+	$(BIN)/python docs/generate.py
+
+lock: .venv/uv ## Lock the newest versions that pyproject.toml allows, by hash, without addresses
+	$(UV) compile --quiet --upgrade --universal --generate-hashes --no-annotate --no-header \
+		--python-version 3.11 pyproject.toml -o requirements.lock
+	$(UV) compile --quiet --upgrade --universal --generate-hashes --no-annotate --no-header \
+		--python-version 3.11 --constraint requirements.lock --group dev pyproject.toml \
+		-o requirements-dev.lock
+
+clean: ## Remove what was made
+	rm -rf .venv dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -1,0 +1,68 @@
+"""What the demo says: progress while it runs, two columns at the end, and one line that counts."""
+
+from dataclasses import asdict
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from anchorhold.demo.ours import Outcome
+from anchorhold.demo.plain import PlainOutcome
+
+
+def as_json(outcome: Outcome, plain: PlainOutcome, seed: int) -> dict[str, Any]:
+    """Every figure, by the names that scripts read."""
+    findings = asdict(outcome.findings)
+    named = findings.pop("named")
+    return {
+        "seed": seed,
+        **findings,
+        "named": list(named),
+        "kills": outcome.kills,
+        "unclear_answers": outcome.unclear_answers,
+        "resolved_by": outcome.resolved_by,
+        "faults": outcome.faults_met,
+        "seconds": round(outcome.seconds + plain.seconds, 1),
+        "naive": asdict(plain),
+    }
+
+
+def table(outcome: Outcome, plain: PlainOutcome) -> Table:
+    """Anchorhold beside the plain loop."""
+    found = outcome.findings
+    shown = Table(title="From Stripe's side", title_justify="left")
+    shown.add_column("")
+    shown.add_column("Anchorhold", justify="right")
+    shown.add_column("plain retry loop", justify="right")
+    for name, ours, theirs in (
+        ("invoices", found.invoices, found.invoices),
+        ("workers killed with SIGKILL", outcome.kills, plain.kills),
+        ("charged twice or more", found.double_charges, plain.double_charges),
+        ("charged, and nobody knows", found.lost_payments, plain.lost_payments),
+        ("wrong amount", found.wrong_amounts, ""),
+        ("paid here, not at Stripe", found.unbacked, ""),
+        ("holds left", found.holds_left, ""),
+    ):
+        shown.add_row(name, str(ours), str(theirs))
+    return shown
+
+
+def tell(console: Console, outcome: Outcome, plain: PlainOutcome) -> None:
+    """The end of the demo for a person."""
+    found = outcome.findings
+    console.print(table(outcome, plain))
+    console.print(
+        f"Each invoice counted once: {found.paid} paid + {found.declined} declined + "
+        f"{found.needs_customer} need their customer + {found.open} open = {found.invoices}."
+    )
+    by = ", ".join(f"{rule} {count}" for rule, count in outcome.resolved_by.items())
+    console.print(f"{outcome.unclear_answers} answers were unclear; resolved by rule: {by or '-'}.")
+    met = ", ".join(f"{count} {name}" for name, count in sorted(outcome.faults_met.items()))
+    console.print(f"Faults that met Anchorhold's requests: {met or 'none'}.")
+    if found.clean:
+        console.print(
+            f"[bold green]Proved:[/] {outcome.kills} workers died in mid-charge, and every "
+            "payment at Stripe is recorded once: none taken twice, none lost."
+        )
+    else:
+        console.print(f"[bold red]Not proved:[/] look at {', '.join(found.named) or 'the holds'}.")

@@ -1,0 +1,56 @@
+"""What both programs of the demo meet: the same invoices, faults, kills and times."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+
+from anchorhold.twin.faults import FaultKind, Rule
+
+MOVES_MONEY = "POST /v1/payment_intents*"
+CLIENT_PATIENCE_S = 2.0
+
+TIMES: Mapping[str, str] = {
+    "ANCHORHOLD_HOLD_SECONDS": "7",
+    "ANCHORHOLD_MIN_LEFT_SECONDS": "3",
+    "ANCHORHOLD_CALL_BOUND_SECONDS": "3",
+    "ANCHORHOLD_DEADLINE_AUTO_SECONDS": "2",
+    "ANCHORHOLD_DEADLINE_COLLECT_SECONDS": "2",
+    "ANCHORHOLD_DEADLINE_DUNNING_SECONDS": "2",
+    "ANCHORHOLD_DEADLINE_MARGIN_SECONDS": "0.5",
+    "ANCHORHOLD_CHECK_CUT_SECONDS": "2",
+    "ANCHORHOLD_RECHECK_SECONDS": "2",
+    "ANCHORHOLD_TICK_SECONDS": "2",
+}
+"""The real program with short times: what takes minutes in production takes seconds here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """One run of the demo, told by its numbers."""
+
+    seed: int
+    invoices: int
+    kills: int
+    workers: int
+    folder: Path
+    patience_s: float = 75
+
+    @property
+    def random(self) -> Random:
+        """Who is killed when; the same for both halves."""
+        return Random(self.seed)  # noqa: S311 - a repeatable scene, not a secret
+
+    @property
+    def pace(self) -> float:
+        """Requests a second of one worker to one endpoint, so that kills meet charges."""
+        return max(8.0, self.invoices / 60)
+
+
+def faults() -> tuple[Rule, ...]:
+    """2 % dropped after execution, 1 % 500 with effect, 1 % executed when the client has gone."""
+    return (
+        Rule(FaultKind.DROPPED_AFTER, MOVES_MONEY, probability=0.02),
+        Rule(FaultKind.ERROR_500_WITH_EFFECT, MOVES_MONEY, probability=0.01),
+        Rule(FaultKind.LATE, MOVES_MONEY, probability=0.01, seconds=CLIENT_PATIENCE_S + 1),
+    )
