@@ -6,15 +6,20 @@ would come after the deadline is given up at once.
 
 import time
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 from urllib.parse import urlsplit
 
 from multidict import CIMultiDict
 from typing_extensions import override
 
-import stripe
 from anchorhold.domain.answer import Deadline, Doubt, NothingSent, NotSent, Unclear
-from anchorhold.stripe.transport import Answer, CallFailedError, Clock, current_deadline
+from anchorhold.stripe.transport import (
+    Answer,
+    CallFailedError,
+    Clock,
+    Transport,
+    current_deadline,
+)
 from anchorhold.twin import Break, Broken, Request, Response, Twin
 
 BROKEN: Mapping[Break, NothingSent | Unclear] = {
@@ -25,15 +30,12 @@ BROKEN: Mapping[Break, NothingSent | Unclear] = {
 }
 
 
-class TwinTransport(stripe.HTTPClient):
+class TwinTransport(Transport):
     """Sends to one twin. `clock` is the one that deadlines are made on."""
 
-    name: ClassVar[str] = "twin"
-
     def __init__(self, twin: Twin, *, clock: Clock = time.monotonic) -> None:
-        super().__init__()
+        super().__init__(clock=clock)
         self._twin = twin
-        self._clock = clock
 
     @override
     async def request_async(
