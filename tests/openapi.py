@@ -166,12 +166,13 @@ def validate_request(method: str, path: str, form: Form = b"") -> None:
     `form` is the encoded body (or query string), or the parameters as nested values.
     """
     tree = _tree(form) if isinstance(form, bytes | str) else dict(form)
-    schema = _request_schema(operation(method, path), method)
+    schema = request_schema(operation(method, path), method)
     value = _typed(tree, schema)
     _judge(_validator(_convert(schema, closed=True)), value, f"{method} {path}")
 
 
-def _request_schema(operation: Json, method: str) -> Json:
+def request_schema(operation: Json, method: str) -> Json:
+    """The OpenAPI schema of an operation's parameters: its form, or its query for a GET."""
     if method != "GET":
         content = operation.get("requestBody", {}).get("content", {})
         form: Json = next(iter(content.values()), {}).get("schema", {"type": "object"})

@@ -66,7 +66,20 @@ CREATE: dict[str, Param] = {
     "test_clock": Str(),
     "tax_id_data": NotSimulated(),
 }
-UPDATE: dict[str, Param] = {**_COMMON, "default_source": NotSimulated()}
+UPDATE: dict[str, Param] = {
+    **_COMMON,
+    **dict.fromkeys(
+        (
+            "bank_account",
+            "card",
+            "default_alipay_account",
+            "default_bank_account",
+            "default_card",
+            "default_source",
+        ),
+        NotSimulated(),
+    ),
+}
 RETRIEVE: dict[str, Param] = {"expand": ListOf()}
 LIST: dict[str, Param] = {**DATED, "email": Str(512), "test_clock": Str()}
 

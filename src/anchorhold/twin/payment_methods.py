@@ -15,6 +15,7 @@ from anchorhold.twin.params import (
     Int,
     ListOf,
     Metadata,
+    NotSimulated,
     OneOf,
     Opaque,
     Param,
@@ -49,7 +50,15 @@ _BANK: dict[str, Param] = {
     "account_holder_type": OneOf(("company", "individual")),
     "account_type": OneOf(("checking", "savings")),
 }
+_OTHER_TYPES = (
+    "acss_debit affirm afterpay_clearpay alipay alma amazon_pay au_becs_debit bacs_debit "
+    "bancontact billie bizum blik boleto cashapp crypto customer_balance eps fpx giropay grabpay "
+    "ideal interac_present kakao_pay klarna konbini kr_card link mb_way mobilepay multibanco "
+    "naver_pay nz_bank_account oxxo p24 pay_by_bank payco paynow paypal payto pix promptpay "
+    "revolut_pay samsung_pay satispay scalapay sofort sunbit swish twint upi wechat_pay zip"
+)
 DATA: dict[str, Param] = {
+    **dict.fromkeys(_OTHER_TYPES.split(), NotSimulated()),
     "type": OneOf(TYPES),
     "card": Hash(_CARD),
     "us_bank_account": Hash(_BANK),
@@ -59,24 +68,37 @@ DATA: dict[str, Param] = {
     "metadata": Metadata(),
     "radar_options": Opaque(),
 }
-CREATE: dict[str, Param] = {**DATA, "expand": ListOf()}
+CREATE: dict[str, Param] = {
+    **DATA,
+    **dict.fromkeys(("custom", "customer", "payment_method"), NotSimulated()),
+    "expand": ListOf(),
+}
 UPDATE: dict[str, Param] = {
     "billing_details": Hash(_BILLING),
     "metadata": Metadata(),
     "allow_redisplay": OneOf(("always", "limited", "unspecified")),
     "card": Hash({"exp_month": Int(1, 12), "exp_year": Int(), "networks": Opaque()}),
     "expand": ListOf(),
+    "payto": NotSimulated(),
+    "us_bank_account": NotSimulated(),
 }
-ATTACH: dict[str, Param] = {"customer": Str(), "expand": ListOf()}
+ATTACH: dict[str, Param] = {
+    "customer": Str(),
+    "customer_account": NotSimulated(),
+    "expand": ListOf(),
+}
 DETACH: dict[str, Param] = {"expand": ListOf()}
 RETRIEVE: dict[str, Param] = {"expand": ListOf()}
 LIST: dict[str, Param] = {
     **PAGING,
     "customer": Str(),
+    "customer_account": NotSimulated(),
     "type": OneOf(TYPES),
     "allow_redisplay": OneOf(("always", "limited", "unspecified")),
 }
-LIST_OF_CUSTOMER: dict[str, Param] = {name: LIST[name] for name in LIST if name != "customer"}
+LIST_OF_CUSTOMER: dict[str, Param] = {
+    name: param for name, param in LIST.items() if not name.startswith("customer")
+}
 
 SPENT = (
     "The provided PaymentMethod was previously used with a PaymentIntent without Customer "

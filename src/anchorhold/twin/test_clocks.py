@@ -6,12 +6,13 @@ In the twin a test clock only decides `created` of the objects of its customers.
 from anchorhold.twin.errors import invalid
 from anchorhold.twin.events import emit
 from anchorhold.twin.lists import PAGING, page
-from anchorhold.twin.params import Int, ListOf, Param, Str
+from anchorhold.twin.params import Int, ListOf, NotSimulated, Param, Str
 from anchorhold.twin.state import Call
 from anchorhold.twin.wire import Obj
 
 KIND = "test_helpers.test_clock"
-CREATE: dict[str, Param] = {"frozen_time": Int(), "name": Str(300), "expand": ListOf()}
+CREATE: dict[str, Param] = {"frozen_time": Int(), "name": Str(300), "expand": ListOf(),
+                           "customer": NotSimulated()}  # fmt: skip
 ADVANCE: dict[str, Param] = {"frozen_time": Int(), "expand": ListOf()}
 RETRIEVE: dict[str, Param] = {"expand": ListOf()}
 DELETE: dict[str, Param] = {}
