@@ -105,6 +105,8 @@ def test_a_late_request_is_carried_out_by_the_clock(stripe: Client, clock: Clock
     clock.advance(500)
     made = stripe.get(INTENTS).body["data"]
     assert [(one["status"], one["created"]) for one in made] == [("succeeded", int(start) + 90)]
+    entry = stripe.twin.requests[0]
+    assert (entry.at, entry.executed_at) == (start, start + 90)
 
 
 def test_a_late_request_can_be_carried_out_at_will(stripe: Client) -> None:

@@ -99,6 +99,19 @@ async def test_a_late_request_hangs_until_the_client_goes_and_runs_by_itself(
     assert len(server.twin.account().charges) == 1
 
 
+async def test_a_server_stops_although_a_client_waits_for_ever(
+    server: TwinServer, http: aiohttp.ClientSession
+) -> None:
+    arrived = asyncio.Event()
+    server.twin.listeners.append(lambda _account, _event: arrived.set())
+    fault(server, FaultKind.SLOW, 9e9)
+    request = asyncio.create_task(pay(http))
+    await arrived.wait()
+    await server.stop()
+    with pytest.raises(aiohttp.ClientError):
+        await request
+
+
 async def test_a_slow_answer_comes_late_and_whole(
     server: TwinServer, http: aiohttp.ClientSession
 ) -> None:

@@ -5,7 +5,6 @@ A PaymentIntent succeeds at most once, and a cancelled one never.
 """
 
 from collections.abc import Callable
-from typing import Any
 
 from anchorhold.twin import charges, debits, disputes
 from anchorhold.twin.errors import StripeError, card_error, invalid, unexpected_state
@@ -35,7 +34,6 @@ def confirm_intent(call: Call, intent: Obj, method_of: GetMethod | None = None) 
     """
     _check_state(intent)
     params = call.params
-    _check_amount(params, intent)
     new = {**intent, **{name: params[name] for name in _COPIED if name in params}}
     given = method_of(call, new) if method_of is not None else None
     if given is not None:
@@ -67,15 +65,6 @@ def _check_state(intent: Obj) -> None:
             "PaymentIntent with one of the following statuses may be confirmed: "
             "requires_confirmation, requires_payment_method, requires_action.",
             intent,
-        )
-
-
-def _check_amount(params: dict[str, Any], intent: Obj) -> None:
-    asked = params.get("amount_to_confirm")
-    if asked is not None and asked != intent["amount"]:
-        raise invalid(
-            "The amount_to_confirm does not match the amount of the PaymentIntent.",
-            param="amount_to_confirm",
         )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 
+from anchorhold.twin.clock import Seconds
 from anchorhold.twin.errors import StripeError, lock_timeout, server_error, unrecognized_url
 from anchorhold.twin.expansion import expand
 from anchorhold.twin.form import pairs, tree
@@ -53,9 +54,10 @@ class _Result:
 class Desk:
     """Answers requests; the same for every account of a twin."""
 
-    def __init__(self, keyring: Keyring, new_call: NewCall) -> None:
+    def __init__(self, keyring: Keyring, new_call: NewCall, now: Seconds) -> None:
         self._keyring = keyring
         self._new_call = new_call
+        self._now = now
 
     def answer(self, request: Request, entry: Entry, overrule: Overrule | None = None) -> Response:
         """The answer, and everything that Stripe does for it."""
@@ -83,7 +85,7 @@ class Desk:
         name = entry.idempotency_key
         keys = key.account.keys
         if name is not None:
-            saved = keys.find(name, request, entry.at)
+            saved = keys.find(name, request, self._now())
             if saved is not None:
                 return _replay(request, entry, saved)
         params = found.endpoint.read(tree(pairs(form_of(request))))
@@ -92,7 +94,7 @@ class Desk:
         call = self._new_call(key.account, entry)
         call.params, call.path, call.publishable = params, found.ids, key.publishable
         if name is not None:
-            keys.begin(name, request, entry.request_id, call.now)
+            keys.begin(name, request, entry.request_id, self._now())
         result = _run(call, entry, found, overrule)
         if name is not None:
             keys.keep(name, result.status, result.body, retry=result.retry)
@@ -107,7 +109,7 @@ class Desk:
         entry.account = account.id
         found = match(request.method, request.path)
         name, keys = entry.idempotency_key, account.keys
-        held = _held_key(account, request, entry) if name is not None else None
+        held = self._held_key(account, request, entry) if name is not None else None
         lock = found.ids[0] if found is not None and found.endpoint.locks else None
         if lock is not None:
             account.locked[lock] = account.locked.get(lock, 0) + 1
@@ -119,6 +121,16 @@ class Desk:
                 account.locked[lock] -= 1
 
         return release
+
+    def _held_key(self, account: Account, request: Request, entry: Entry) -> str | None:
+        name, now = entry.idempotency_key or "", self._now()
+        try:
+            if account.keys.find(name, request, now) is not None:
+                return None
+        except StripeError:
+            return None
+        account.keys.begin(name, request, entry.request_id, now)
+        return name
 
     def carry_out(self, request: Request, entry: Entry) -> None:
         """Execute without an answer and without a key: what a reconciliation does."""
@@ -133,17 +145,6 @@ class Desk:
         call = self._new_call(key.account, entry)
         call.params, call.path = params, found.ids
         _run(call, entry, found, None)
-
-
-def _held_key(account: Account, request: Request, entry: Entry) -> str | None:
-    name = entry.idempotency_key or ""
-    try:
-        if account.keys.find(name, request, entry.at) is not None:
-            return None
-    except StripeError:
-        return None
-    account.keys.begin(name, request, entry.request_id, entry.at)
-    return name
 
 
 def _run(call: Call, entry: Entry, found: Match, overrule: Overrule | None) -> _Result:

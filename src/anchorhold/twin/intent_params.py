@@ -4,6 +4,7 @@ from typing import Any
 
 from anchorhold.twin.customers import SHIPPING
 from anchorhold.twin.lists import DATED
+from anchorhold.twin.method_params import DATA
 from anchorhold.twin.params import (
     Bool,
     CurrencyCode,
@@ -18,7 +19,6 @@ from anchorhold.twin.params import (
     Param,
     Str,
 )
-from anchorhold.twin.payment_methods import DATA
 
 ONLY_WITH_CONFIRM = (
     "off_session",
@@ -97,7 +97,7 @@ CREATE: dict[str, Param] = {
     "amount": Int(1),
     "automatic_payment_methods": _AUTOMATIC,
     "confirm": Bool(),
-    "confirmation_method": OneOf(("automatic", "manual")),
+    "confirmation_method": OneOf(("automatic",)),
     "currency": CurrencyCode(),
     "on_behalf_of": NotSimulated(),
 }
@@ -106,7 +106,7 @@ CONFIRM: dict[str, Param] = {
     **_METHOD,
     **_CONFIRMING,
     "amount_details": NotSimulated(),
-    "amount_to_confirm": Int(1),
+    "amount_to_confirm": NotSimulated(),
     "capture_method": OneOf(("automatic", "automatic_async")),
     "client_secret": Str(),
     "excluded_payment_method_types": NotSimulated(),

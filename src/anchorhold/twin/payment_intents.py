@@ -142,6 +142,7 @@ def _changed(call: Call, intent: Obj) -> Obj:
     method = _method(call, new)
     if method is not None:
         new["payment_method"] = method["id"]
+        new["next_action"] = None
         new["status"] = "requires_confirmation"
     return new
 
@@ -186,7 +187,7 @@ def update(call: Call) -> Obj:
             before,
         )
     after = _changed(call, before)
-    for name in ("amount", "currency"):
+    for name in ("amount", "currency", "capture_method"):
         after[name] = call.params.get(name, before[name])
     check_amount(after["amount"], after["currency"])
     if "payment_method_types" in call.params:

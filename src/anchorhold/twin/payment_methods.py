@@ -9,96 +9,12 @@ from typing import Any
 from anchorhold.twin.errors import StripeError, card_error, invalid, missing
 from anchorhold.twin.events import emit
 from anchorhold.twin.instruments import BY_LITERAL, BY_NUMBER, BY_TOKEN, Instrument
-from anchorhold.twin.lists import PAGING, empty, page
-from anchorhold.twin.params import (
-    Hash,
-    Int,
-    ListOf,
-    Metadata,
-    NotSimulated,
-    OneOf,
-    Opaque,
-    Param,
-    Str,
-    merged_metadata,
-)
-from anchorhold.twin.state import Call, Hidden
+from anchorhold.twin.lists import empty, page
+from anchorhold.twin.method_objects import put_new
+from anchorhold.twin.method_params import ADDRESS
+from anchorhold.twin.params import merged_metadata
+from anchorhold.twin.state import Call
 from anchorhold.twin.wire import Obj
-
-TYPES = ("card", "us_bank_account", "sepa_debit")
-"""The types that the twin simulates."""
-
-_ADDRESS = ("city", "country", "line1", "line2", "postal_code", "state")
-_BILLING: dict[str, Param] = {
-    "address": Hash(dict.fromkeys(_ADDRESS, Str(clear=True)), clear=True),
-    "email": Str(clear=True),
-    "name": Str(clear=True),
-    "phone": Str(clear=True),
-    "tax_id": Str(),
-}
-_CARD: dict[str, Param] = {
-    "number": Str(),
-    "exp_month": Int(1, 12),
-    "exp_year": Int(),
-    "cvc": Str(),
-    "token": Str(),
-    "networks": Opaque(),
-}
-_BANK: dict[str, Param] = {
-    "account_number": Str(),
-    "routing_number": Str(),
-    "account_holder_type": OneOf(("company", "individual")),
-    "account_type": OneOf(("checking", "savings")),
-}
-_OTHER_TYPES = (
-    "acss_debit affirm afterpay_clearpay alipay alma amazon_pay au_becs_debit bacs_debit "
-    "bancontact billie bizum blik boleto cashapp crypto customer_balance eps fpx giropay grabpay "
-    "ideal interac_present kakao_pay klarna konbini kr_card link mb_way mobilepay multibanco "
-    "naver_pay nz_bank_account oxxo p24 pay_by_bank payco paynow paypal payto pix promptpay "
-    "revolut_pay samsung_pay satispay scalapay sofort sunbit swish twint upi wechat_pay zip"
-)
-DATA: dict[str, Param] = {
-    **dict.fromkeys(_OTHER_TYPES.split(), NotSimulated()),
-    "type": OneOf(TYPES),
-    "card": Hash(_CARD),
-    "us_bank_account": Hash(_BANK),
-    "sepa_debit": Hash({"iban": Str()}, ("iban",)),
-    "billing_details": Hash(_BILLING),
-    "allow_redisplay": OneOf(("always", "limited", "unspecified")),
-    "metadata": Metadata(),
-    "radar_options": Opaque(),
-}
-CREATE: dict[str, Param] = {
-    **DATA,
-    **dict.fromkeys(("custom", "customer", "payment_method"), NotSimulated()),
-    "expand": ListOf(),
-}
-UPDATE: dict[str, Param] = {
-    "billing_details": Hash(_BILLING),
-    "metadata": Metadata(),
-    "allow_redisplay": OneOf(("always", "limited", "unspecified")),
-    "card": Hash({"exp_month": Int(1, 12), "exp_year": Int(), "networks": Opaque()}),
-    "expand": ListOf(),
-    "payto": NotSimulated(),
-    "us_bank_account": NotSimulated(),
-}
-ATTACH: dict[str, Param] = {
-    "customer": Str(),
-    "customer_account": NotSimulated(),
-    "expand": ListOf(),
-}
-DETACH: dict[str, Param] = {"expand": ListOf()}
-RETRIEVE: dict[str, Param] = {"expand": ListOf()}
-LIST: dict[str, Param] = {
-    **PAGING,
-    "customer": Str(),
-    "customer_account": NotSimulated(),
-    "type": OneOf(TYPES),
-    "allow_redisplay": OneOf(("always", "limited", "unspecified")),
-}
-LIST_OF_CUSTOMER: dict[str, Param] = {
-    name: param for name, param in LIST.items() if not name.startswith("customer")
-}
 
 SPENT = (
     "The provided PaymentMethod was previously used with a PaymentIntent without Customer "
@@ -156,88 +72,6 @@ def _wrong_number(kind: str, name: str) -> StripeError:
     return invalid(message, param=f"{kind}[{name}]")
 
 
-def put_new(call: Call, instrument: Instrument) -> Obj:
-    """A fresh copy of a test instrument, stored."""
-    method: Obj = {
-        "id": call.ids.new("pm"),
-        "object": "payment_method",
-        "allow_redisplay": "unspecified",
-        "billing_details": {
-            "address": dict.fromkeys(_ADDRESS),
-            "email": None,
-            "name": None,
-            "phone": None,
-            "tax_id": None,
-        },
-        instrument.type: _details(instrument, call),
-        "created": call.now,
-        "customer": None,
-        "customer_account": None,
-        "livemode": call.account.livemode,
-        "metadata": {},
-        "type": instrument.type,
-    }
-    call.account.hidden[method["id"]] = Hidden(instrument)
-    return call.account.payment_methods.put(method)
-
-
-def _details(one: Instrument, call: Call) -> Obj:
-    fingerprint = f"{abs(hash_of(one.number)):016x}"
-    if one.type == "card":
-        return _card(one, fingerprint, call.now)
-    if one.type == "us_bank_account":
-        return {
-            "account_holder_type": "individual",
-            "account_type": "checking",
-            "bank_name": "STRIPE TEST BANK",
-            "financial_connections_account": None,
-            "fingerprint": fingerprint,
-            "last4": one.number[-4:],
-            "networks": {"preferred": "ach", "supported": ["ach"]},
-            "routing_number": "110000000",
-            "status_details": {},
-        }
-    return {
-        "bank_code": one.number[4:12],
-        "branch_code": "",
-        "country": one.country,
-        "fingerprint": fingerprint,
-        "generated_from": {"charge": None, "setup_attempt": None},
-        "last4": one.number[-4:],
-    }
-
-
-def hash_of(text: str) -> int:
-    """A number that stands for a text, the same in every process."""
-    value = 14695981039346656037
-    for byte in text.encode():
-        value = ((value ^ byte) * 1099511628211) % 2**64
-    return value
-
-
-def _card(one: Instrument, fingerprint: str, now: int) -> Obj:
-    return {
-        "brand": one.brand,
-        "checks": {
-            "address_line1_check": None,
-            "address_postal_code_check": None,
-            "cvc_check": "pass",
-        },
-        "country": one.country,
-        "display_brand": one.brand,
-        "exp_month": 12,
-        "exp_year": 1972 + now // 31_556_952,
-        "fingerprint": fingerprint,
-        "funding": one.funding,
-        "generated_from": None,
-        "last4": one.number[-4:],
-        "networks": {"available": [one.brand], "preferred": None},
-        "regulated_status": "unregulated",
-        "three_d_secure_usage": {"supported": True},
-        "wallet": None,
-    }
-
-
 def _changed(method: Obj, data: dict[str, Any]) -> Obj:
     new = dict(method)
     if "metadata" in data:
@@ -247,7 +81,7 @@ def _changed(method: Obj, data: dict[str, Any]) -> Obj:
     if "billing_details" in data:
         billing = {**method["billing_details"], **data["billing_details"]}
         address = data["billing_details"].get("address")
-        billing["address"] = {**dict.fromkeys(_ADDRESS), **(address or {})}
+        billing["address"] = {**dict.fromkeys(ADDRESS), **(address or {})}
         new["billing_details"] = billing
     return new
 

@@ -18,6 +18,7 @@ from aiohttp import web
 from anchorhold.twin.control import Control
 from anchorhold.twin.courier import Courier
 from anchorhold.twin.faults import Rule
+from anchorhold.twin.settings import Settings
 from anchorhold.twin.webhooks import Hook
 from anchorhold.twin.wire import Break, Broken, Request, Response
 from anchorhold.twin.world import PUBLISHABLE_KEY, SECRET_KEY, Twin
@@ -175,9 +176,11 @@ async def run(
     seed: int | str = 0,
     faults: Iterable[Rule] = (),
     webhooks: Sequence[Hook] = (),
+    settings: Settings | None = None,
 ) -> None:
     """Serve a new twin until SIGTERM or SIGINT; prints the address and the keys first."""
-    server = TwinServer(Twin(seed=seed, faults=faults), host, port, webhooks, seed)
+    twin = Twin(seed=seed, faults=faults, settings=settings)
+    server = TwinServer(twin, host, port, webhooks, seed)
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):

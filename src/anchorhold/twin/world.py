@@ -10,7 +10,7 @@ from heapq import heappop, heappush
 
 from anchorhold.twin.breaking import meet
 from anchorhold.twin.clock import Seconds, WallClock
-from anchorhold.twin.desk import Desk, Overrule
+from anchorhold.twin.desk import Desk
 from anchorhold.twin.faults import Faults, Rule
 from anchorhold.twin.ids import Ids
 from anchorhold.twin.journal import Entry
@@ -58,7 +58,7 @@ class Twin:
         self.accounts: list[Account] = []
         self.requests: list[Entry] = []
         self.listeners: list[Listener] = []
-        self.desk = Desk(self.keyring, self._call)
+        self.desk = Desk(self.keyring, self._call, self.now)
         self._due: list[_Due] = []
         self._scheduled = 0
         self._now: float | None = None
@@ -171,9 +171,8 @@ class Twin:
         """Execute the request so many seconds from now, its key and its object held until then."""
         release = self.desk.reserve(request, entry)
 
-        def act(at: float) -> None:
+        def act(_at: float) -> None:
             release()
-            entry.at = at
             self.desk.answer(request, entry)
 
         self._schedule(seconds, act, late_request=True)
@@ -181,10 +180,6 @@ class Twin:
     def reconcile(self, request: Request, entry: Entry, seconds: float) -> None:
         """Execute the request so many seconds from now, beside its key."""
         self._schedule(seconds, lambda _at: self.desk.carry_out(request, entry), late_request=True)
-
-    def answer_500(self, request: Request, entry: Entry, overrule: Overrule) -> Response:
-        """A 500, saved under the key, with or without the effect."""
-        return self.desk.answer(request, entry, overrule)
 
     def next_due(self) -> float | None:
         """When something is due that no request causes, in seconds of the clock."""
