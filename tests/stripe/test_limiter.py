@@ -1,12 +1,13 @@
 """Calls wait their turn, never beyond their deadline, and a 429 makes an endpoint rest."""
 
 import asyncio
+import math
 import time
 
 import pytest
 
 from anchorhold.domain.answer import Deadline, Refused, Shown
-from anchorhold.stripe.limiter import Limiter
+from anchorhold.stripe.limiter import Limiter, bucket
 
 CONFIRM = "post /v1/payment_intents/{}/confirm"
 LIST = "get /v1/payment_intents"
@@ -42,6 +43,14 @@ async def test_a_call_whose_turn_comes_too_late_is_told_before_anything_is_sent(
     assert not await lane.enter(in_(0.02, clock))
 
 
+@pytest.mark.parametrize("limit", [1, 5, 25, 100])
+def test_no_second_holds_more_calls_than_the_limit_and_none_is_half_used(limit: int) -> None:
+    full = bucket(limit)
+    rate = full.max_rate / full.time_period
+    assert math.floor(full.max_rate + rate) <= limit
+    assert rate >= 0.9 * limit
+
+
 async def test_a_call_waits_for_its_turn(clock: Clock) -> None:
     lane = Limiter(per_endpoint=200, clock=clock).lane("acct_1", CONFIRM)
     turns = await asyncio.gather(*(lane.enter(in_(9, clock)) for _ in range(30)))
@@ -75,7 +84,7 @@ async def test_a_429_makes_that_endpoint_of_that_account_rest(clock: Clock) -> N
 async def test_the_rest_doubles_with_each_429_in_a_row_and_an_answer_ends_the_row(
     clock: Clock,
 ) -> None:
-    lane = Limiter(clock=clock).lane("acct_1", CONFIRM)
+    lane = Limiter(per_endpoint=AMPLE, per_account=AMPLE, clock=clock).lane("acct_1", CONFIRM)
     for rest in (1, 2, 4, 8, 16, 30, 30):
         lane.record(LIMITED)
         lane.record(LIMITED)  # another call of the same moment is the same news

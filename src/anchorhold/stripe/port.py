@@ -54,7 +54,8 @@ class Provider(Protocol):
         ...
 
     async def cancel_intent(self, intent: str, deadline: Deadline) -> Result[IntentView]:
-        """POST /v1/payment_intents/{id}/cancel, without a key: cancelling twice is harmless."""
+        """POST /v1/payment_intents/{id}/cancel, never under a key used before (a saved answer
+        would be replayed): cancelling twice is harmless."""
         ...
 
     async def retrieve_intent(self, intent: str, deadline: Deadline) -> Result[IntentView]:

@@ -69,12 +69,14 @@ def current_deadline() -> Deadline:
 class _Gate:
     """What one call may still do, and what it has done."""
 
-    __slots__ = ("clock", "deadline", "opened", "wire")
+    __slots__ = ("clock", "connection", "deadline", "opened", "shut", "wire")
 
     def __init__(self, deadline: Deadline, clock: Clock) -> None:
         self.deadline = deadline
         self.clock = clock
         self.opened = False
+        self.shut = False
+        self.connection: Connection | None = None
         self.wire: asyncio.Transport | None = None
 
     def late(self) -> bool:
@@ -82,7 +84,7 @@ class _Gate:
 
     def look(self) -> None:
         """The call may go on."""
-        if self.opened or self.late():
+        if self.opened or self.shut or self.late():
             raise _GateClosedError("the deadline passed before the first byte")
 
     def take(self, connection: Connection) -> None:
@@ -90,7 +92,7 @@ class _Gate:
         protocol = connection.protocol
         if self.opened or protocol is None or protocol.should_close:
             raise _GateClosedError("the connection cannot be used for this request")
-        self.wire = connection.transport
+        self.connection, self.wire = connection, connection.transport
 
     def open(self) -> None:
         """Right before the first byte. From here on the call may have had an effect."""
@@ -99,8 +101,13 @@ class _Gate:
 
     def reset(self) -> None:
         """Nothing more leaves: what the process or the kernel still buffers is thrown away."""
-        if self.wire is not None:
+        self.shut = True  # the task that writes the body may not have run yet
+        if self.wire is not None and (self._is_ours() or self.wire.is_closing()):
             self.wire.abort()
+
+    def _is_ours(self) -> bool:
+        """The whole answer has not been read: then another call may have the connection."""
+        return self.connection is not None and self.connection.protocol is not None
 
 
 class _Body(aiohttp.BytesPayload):
