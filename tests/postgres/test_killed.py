@@ -1,8 +1,12 @@
 """What SIGKILL does: nothing committed is lost, nothing runs for ever, a start brings it back."""
 
+import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 from anchorhold import postgres
 from tests.postgres.processes import (
@@ -38,14 +42,21 @@ def test_the_death_of_the_only_user_ends_the_server_cleanly(folder: Path) -> Non
     assert processes_of(folder) == {}
 
 
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_the_death_of_the_keeper_ends_the_server_cleanly_and_a_start_brings_it_back(
-    folder: Path,
+    folder: Path, number: signal.Signals
 ) -> None:
     keep_a_row(postgres.start(folder, durable=False).conninfo)
-    kill(keeper(folder))
+    os.kill(keeper(folder), number)
     wait_until_gone(folder)
     assert log(folder).endswith("database system is shut down")
     assert value(postgres.start(folder, durable=False).conninfo, COUNT) == 1
+
+
+def test_the_users_terminal_cannot_interrupt_the_server(folder: Path) -> None:
+    postgres.start(folder, durable=False)
+    assert os.getsid(keeper(folder)) != os.getsid(0)
+    assert os.getsid(postmaster(folder)) != os.getsid(0)
 
 
 def test_the_user_of_a_killed_postmaster_brings_it_back(folder: Path) -> None:

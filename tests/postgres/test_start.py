@@ -33,15 +33,13 @@ def test_starting_again_joins_the_running_server(running: postgres.Server) -> No
     assert postmaster(running.data_dir) == pid
 
 
-def test_time_is_utc_and_text_sorts_by_code_point_wherever_it_runs(
-    empty_folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("TZ", "Asia/Tokyo")
-    monkeypatch.setenv("LC_ALL", "no_SUCH.locale")
-    conninfo = postgres.start(empty_folder, durable=False).conninfo
-    assert value(conninfo, "SHOW timezone") == "UTC"
-    assert value(conninfo, "SHOW server_encoding") == "UTF8"
-    assert value(conninfo, SORTED) == "BZaä"
+def test_time_is_utc_and_text_sorts_by_code_point_wherever_it_runs(empty_folder: Path) -> None:
+    elsewhere = {"TZ": "Asia/Tokyo", "LC_ALL": "no_SUCH.locale", "LANG": "tr_TR.UTF-8"}
+    with User(empty_folder, env=elsewhere) as user:
+        conninfo = user.answer()
+        assert value(conninfo, "SHOW timezone") == "UTC"
+        assert value(conninfo, "SHOW server_encoding") == "UTF8"
+        assert value(conninfo, SORTED) == "BZaä"
 
 
 def test_two_processes_that_start_at_once_get_one_server(empty_folder: Path) -> None:

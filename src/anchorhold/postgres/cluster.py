@@ -97,7 +97,6 @@ def make_cluster(folder: Folder, identity: Identity, *, durable: bool) -> None:
         check=False,
     )
     if made.returncode:
-        shutil.rmtree(folder.unfinished, ignore_errors=True)
         raise failure(folder, made.stderr[-2000:].strip())
     # The name appears only now: a killed initdb leaves no half of a cluster.
     folder.unfinished.rename(folder.cluster)
