@@ -11,7 +11,7 @@ from datetime import timedelta
 from typing import Any, Final
 
 from anchorhold.domain.hold import Claim
-from anchorhold.domain.outcome import Meaning
+from anchorhold.domain.outcome import ENDS, Meaning
 from anchorhold.domain.scope import Scope
 from anchorhold.engine.charge import Charged
 from anchorhold.engine.deps import Connected, Deps
@@ -19,6 +19,7 @@ from anchorhold.engine.prepare import Prepared, prepare_intent, set_up_customer
 from anchorhold.store import customers, holds, intents
 from anchorhold.stripe.breaker import Breaker, BreakerState
 from anchorhold.worker.charges import Charges
+from anchorhold.worker.stop import Stop
 from anchorhold.worker.wake import Nobody, Wake
 
 BATCH: Final = 20
@@ -26,10 +27,13 @@ AFTER_LEASE_S: Final = 1 + max(customers.LEASE_S, intents.LEASE_S)
 """When what was leased to a batch can be looked at again, should the batch have died."""
 AFTER_HOLD: Final = timedelta(seconds=1)
 
-COMES_AGAIN: Final = frozenset(
-    {Meaning.NOT_SENT, Meaning.BACK_OFF, Meaning.INTENT_CANCELED, Meaning.READ_INTENT}
-)
-"""After these the invoice can be charged again within a minute or so."""
+COMES_AGAIN: Final = {
+    Meaning.NOT_SENT: 1 + ENDS[Meaning.NOT_SENT].pause_s,
+    Meaning.BACK_OFF: 1 + ENDS[Meaning.BACK_OFF].pause_s,
+    Meaning.INTENT_CANCELED: AFTER_LEASE_S,
+    Meaning.READ_INTENT: AFTER_LEASE_S,
+}
+"""After these the invoice can be charged again, so many seconds later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +49,14 @@ class Batch:
         """Something came further, so there may be more to do at once."""
         return self.claimed > 0 or self.prepared[Prepared.DONE] > 0
 
+    def facts(self) -> dict[str, object]:
+        """The counts, for a line of the log."""
+        return {
+            "prepared": {step.value: count for step, count in self.prepared.items()},
+            "claimed": self.claimed,
+            "charged": {meaning.value: count for meaning, count in self.charged.items()},
+        }
+
 
 async def collect_batch(
     deps: Deps,
@@ -54,11 +66,13 @@ async def collect_batch(
     wake: Wake | None = None,
     charges: Charges | None = None,
     breaker: Breaker | None = None,
+    stop: Stop | None = None,
 ) -> Batch:
     """Up to `limit` customers were set up, intents prepared and invoices charged, once each.
 
     A full batch wakes the next one before it charges; each claim leaves a wake-up for the end of
-    its hold. While `breaker` is open nothing is claimed, as nothing could be sent.
+    its hold. Nothing is claimed while `breaker` is open, as nothing could be sent, or once `stop`
+    has asked.
     """
     wake = wake or Nobody()
     connected = await deps.providers.of(scope)
@@ -67,6 +81,8 @@ async def collect_batch(
     prepared = await _set_up(deps, connected, scope, wake, limit)
     prepared += await _prepare(deps, connected, scope, wake, limit)
     allowed = await _allowed(deps, scope, wake, breaker, limit)
+    if stop is not None and stop.asked:
+        allowed = 0
     claims = await _claim(deps, scope, wake, allowed, full=limit) if allowed else []
     charged = await (charges or Charges()).charge_all(deps, claims)
     await _come_again(deps, scope, wake, charged)
@@ -140,8 +156,8 @@ async def _claim(deps: Deps, scope: Scope, wake: Wake, limit: int, *, full: int)
 
 
 async def _come_again(deps: Deps, scope: Scope, wake: Wake, charged: Iterable[Charged]) -> None:
-    if any(one.meaning in COMES_AGAIN for one in charged):
-        await _ask(deps, wake.collect(scope, in_s=AFTER_LEASE_S))
+    for seconds in {COMES_AGAIN[one.meaning] for one in charged if one.meaning in COMES_AGAIN}:
+        await _ask(deps, wake.collect(scope, in_s=seconds))
 
 
 async def _ask(deps: Deps, asking: Coroutine[Any, Any, None]) -> None:

@@ -1,0 +1,1 @@
+"""SQL: one function, one transaction, one conditional write."""

@@ -1,0 +1,193 @@
+"""The jobs: Procrastinate's tables and tasks around what a worker does.
+
+Its tables lie in the schema `anchorhold` (migration 0002), its jobs are deleted when they end.
+"""
+
+import asyncio
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from math import ceil
+from typing import Final
+
+import procrastinate
+from procrastinate.exceptions import AlreadyEnqueued, UniqueViolation
+from procrastinate.jobs import Job, Status
+
+from anchorhold.domain.ids import AccountId
+from anchorhold.domain.scope import Scope
+from anchorhold.engine.deps import Deps
+from anchorhold.engine.tick import tick
+from anchorhold.store import accounts
+from anchorhold.stripe.breaker import Breaker
+from anchorhold.worker.batch import collect_batch
+from anchorhold.worker.charges import Charges
+from anchorhold.worker.check import check
+from anchorhold.worker.stop import Stop
+
+QUEUE: Final = "anchorhold"
+HEARTBEAT_S: Final = 5
+STALLED_S: Final = 20
+"""A worker that was silent for so long is taken for dead; its jobs are run again."""
+TAKE_OVER_CRON: Final = "* * * * * */15"
+SCOPES_AT_ONCE: Final = 4
+FIRST: Final = 10
+"""Checks and ticks go before batches: they free what batches wait for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shift:
+    """What the jobs of one process work with; `batch` is how many charges one job starts."""
+
+    deps: Deps
+    charges: Charges
+    breaker: Breaker
+    stop: Stop
+    batch: int
+
+
+def connect_jobs(conninfo: str) -> procrastinate.App:
+    """Procrastinate on this database, not opened yet."""
+    connector = procrastinate.PsycopgConnector(
+        conninfo=conninfo,
+        kwargs={"options": "-c search_path=anchorhold -c timezone=UTC"},
+        min_size=1,
+        max_size=4,
+    )
+    return procrastinate.App(connector=connector)
+
+
+class JobWake:
+    """`Wake` by jobs. What this process asked for a moment ago it does not ask for again."""
+
+    def __init__(self, jobs: procrastinate.App, deps: Deps) -> None:
+        self._jobs = jobs
+        self._clock = deps.db.monotonic
+        self._bucket_s = max(1.0, deps.timing.hold_seconds / 60)
+        self._asked: dict[tuple[str, Scope], float] = {}
+
+    async def collect(self, scope: Scope, *, in_s: float = 0) -> None:
+        """See `Wake.collect`: at once, one job waits at a time however many ask."""
+        if in_s:
+            await self._later("collect", scope, in_s)
+        else:
+            await self.defer("collect", scope, lock="now")
+
+    async def check(self, scope: Scope, *, at: datetime) -> None:
+        """See `Wake.check`: one job for all holds that end within a bucket of time."""
+        bucket = ceil(at.timestamp() / self._bucket_s)
+        if self._asked.get(("check at", scope)) == bucket:
+            return
+        self._asked["check at", scope] = bucket
+        at = datetime.fromtimestamp(bucket * self._bucket_s, UTC)
+        await self.defer("check", scope, lock=str(bucket), at=at)
+
+    async def check_in(self, scope: Scope, seconds: float) -> None:
+        """See `Wake.check_in`."""
+        await self._later("check", scope, seconds)
+
+    async def _later(self, name: str, scope: Scope, seconds: float) -> None:
+        """One job for all that ask within a bucket of time; it comes after the last of them."""
+        now, asking = self._clock(), (f"{name} in {seconds:g}", scope)
+        if now < self._asked.get(asking, float("-inf")) + self._bucket_s:
+            return
+        self._asked[asking] = now
+        await self.defer(name, scope, in_s=seconds + self._bucket_s)
+
+    async def defer(
+        self,
+        name: str,
+        scope: Scope,
+        *,
+        lock: str | None = None,
+        at: datetime | None = None,
+        in_s: float = 0,
+    ) -> None:
+        """A job of this name waits for the scope; with `lock` at most one that was not begun."""
+        mode = "live" if scope.livemode else "test"
+        task = self._jobs.configure_task(
+            name,
+            queueing_lock=f"{name} {scope.account_id} {mode} {lock}" if lock else None,
+            schedule_at=at,
+            schedule_in={"milliseconds": ceil(in_s * 1000)} if in_s else None,
+        )
+        with suppress(AlreadyEnqueued):
+            await task.defer_async(account_id=scope.account_id, livemode=scope.livemode)
+
+
+class Tasks:
+    """What each kind of job does in this process."""
+
+    def __init__(self, jobs: procrastinate.App, shift: Shift) -> None:
+        self._jobs = jobs
+        self._shift = shift
+        self.wake = JobWake(jobs, shift.deps)
+
+    def register(self, tick_cron: str) -> None:
+        """The tasks are known to Procrastinate, and the periodic ones come due."""
+        task, periodic = self._jobs.task, self._jobs.periodic
+        task(name="collect", queue=QUEUE)(self.collect)
+        task(name="check", queue=QUEUE, priority=FIRST)(self.check)
+        ticking = task(name="tick", queue=QUEUE, priority=FIRST, queueing_lock="tick")
+        periodic(cron=tick_cron, periodic_id="tick")(ticking(self.tick))
+        taking_over = task(name="take_over", queue=QUEUE, queueing_lock="take_over")
+        periodic(cron=TAKE_OVER_CRON, periodic_id="take_over")(taking_over(self.take_over))
+
+    async def begin(self) -> None:
+        """A tick waits: whoever starts looks at once what was left behind."""
+        with suppress(AlreadyEnqueued):
+            await self._jobs.configure_task("tick").defer_async(timestamp=0)
+
+    async def collect(self, *, account_id: str, livemode: bool) -> None:
+        """One batch of the account and mode."""
+        shift = self._shift
+        scope = Scope(AccountId(account_id), livemode)
+        batch = await collect_batch(
+            shift.deps,
+            scope,
+            limit=shift.batch,
+            wake=self.wake,
+            charges=shift.charges,
+            breaker=shift.breaker,
+            stop=shift.stop,
+        )
+        if batch.moved:
+            shift.deps.log.info(
+                "collect.done", account=account_id, livemode=livemode, **batch.facts()
+            )
+
+    async def check(self, *, account_id: str, livemode: bool) -> None:
+        """The stale holds of the account and mode."""
+        deps, scope = self._shift.deps, Scope(AccountId(account_id), livemode)
+        await self._shift.stop.unless(check(deps, scope, wake=self.wake))
+
+    async def tick(self, timestamp: int) -> None:
+        """Every account and mode: a batch is asked for, then holds and followed intents."""
+        scopes = await accounts.scopes(self._shift.deps.db)
+        for scope in scopes:
+            await self.wake.collect(scope)
+        gate = asyncio.Semaphore(SCOPES_AT_ONCE)
+        await asyncio.gather(*(self._tick(scope, gate) for scope in scopes))
+
+    async def _tick(self, scope: Scope, gate: asyncio.Semaphore) -> None:
+        """One account and mode; whatever fails there is logged and stops no other."""
+        deps, stop = self._shift.deps, self._shift.stop
+        async with gate:
+            for work in (check(deps, scope, wake=self.wake), tick(deps, scope)):
+                try:
+                    await stop.unless(work)
+                except Exception:  # the other accounts have their tick
+                    deps.log.error("tick.failed", account=scope.account_id, exc_info=True)
+
+    async def take_over(self, timestamp: int) -> None:
+        """The jobs of workers that died are run again by somebody."""
+        manager = self._jobs.job_manager
+        for job in await manager.get_stalled_jobs(seconds_since_heartbeat=STALLED_S):
+            try:
+                await manager.retry_job(job)
+            except UniqueViolation:
+                await self._drop(job)
+
+    async def _drop(self, job: Job) -> None:
+        """Another job for the same work waits already."""
+        await self._jobs.job_manager.finish_job(job, Status.FAILED, delete_job=True)

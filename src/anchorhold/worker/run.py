@@ -1,0 +1,161 @@
+"""A worker process, from its start to its end."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable
+from contextlib import asynccontextmanager
+from typing import Final
+
+import psycopg
+import uvloop
+from procrastinate.exceptions import ConnectorException
+from procrastinate.worker import Worker
+from psycopg_pool import PoolTimeout
+
+from anchorhold import logs, postgres
+from anchorhold.app import App, database, open_app, worker_actor
+from anchorhold.domain.refusals import Refusal
+from anchorhold.settings import Settings
+from anchorhold.worker.charges import Charges
+from anchorhold.worker.jobs import HEARTBEAT_S, STALLED_S, Shift, Tasks, connect_jobs
+from anchorhold.worker.schedule import cron_of
+from anchorhold.worker.stop import Stop, first_of
+
+JOBS: Final = 4
+"""So many jobs run at once in one process."""
+POLL_S: Final = 5
+"""Scheduled jobs announce themselves to nobody: how often a worker looks for them at least."""
+LOOK_AT_SERVER_S: Final = 1
+AGAIN_S: Final = 1
+
+DATABASE_LOST: Final = (ConnectorException, psycopg.OperationalError, PoolTimeout)
+
+
+def main(settings: Settings) -> None:
+    """`run` on uvloop."""
+    uvloop.run(run(settings))
+
+
+async def run(settings: Settings) -> None:
+    """A worker until SIGTERM or SIGINT: running charges end, then this returns.
+
+    A second signal raises KeyboardInterrupt at once; the sweep finds out about the charges that
+    were cut. Raises Refusal: settings_invalid (a tick that has no cron line), all of `open_app`.
+    """
+    cron_of(settings.timing.tick_seconds)
+    stop = Stop()
+    async with open_app(settings, actor=worker_actor()) as app:
+        logs.adopt_libraries(app.deps.log)
+        with stop.on_signals():
+            await work(app, stop)
+
+
+async def work(app: App, stop: Stop) -> None:
+    """Jobs are done until `stop` asks; charges that run then have ended when this returns.
+
+    Survives a database that goes away and comes back, and starts the embedded one again. Raises
+    KeyboardInterrupt when `stop` asks twice.
+    """
+    charges = Charges()
+    log = app.deps.log
+    log.info("worker.started", actor=app.deps.actor, batch=batch_of(app.settings))
+    async with _server_kept(app):
+        while not stop.asked:
+            if lost := await _lost(_do_jobs(app, stop, charges)):
+                log.error("worker.database_lost", reason=lost)
+            if not stop.asked:
+                await stop.pause(AGAIN_S)
+        await _let_end(charges, stop)
+    if stop.at_once:
+        log.error("worker.stopped_at_once", charges_left_to_the_sweep=len(charges))
+        raise KeyboardInterrupt
+    log.info("worker.stopped")
+
+
+def batch_of(settings: Settings) -> int:
+    """How many charges one job starts.
+
+    All jobs together no more than ANCHORHOLD_WORKER_CONCURRENCY, and no more than may be sent in
+    the first fifth of a hold (a minute of five), or half of what the re-check leaves of it.
+    """
+    timing = settings.timing
+    window_s = min(timing.hold_seconds / 5, (timing.hold_seconds - timing.min_left_seconds) / 2)
+    sendable = settings.stripe_rate_per_endpoint * window_s
+    return max(1, int(min(settings.worker_concurrency, sendable) / JOBS))
+
+
+async def _lost(doing: Awaitable[None]) -> str | None:
+    """Why the database was lost while jobs were done, or None if it was not."""
+    try:
+        await doing
+    except DATABASE_LOST as error:
+        return str(error.__cause__ or error)
+    return None
+
+
+async def _do_jobs(app: App, stop: Stop, charges: Charges) -> None:
+    """Until `stop` asks and running jobs have ended, or it asks twice, or the database is lost."""
+    jobs = connect_jobs(app.conninfo)
+    shift = Shift(app.deps, charges, app.wires.breaker, stop, batch_of(app.settings))
+    tasks = Tasks(jobs, shift)
+    tasks.register(cron_of(app.settings.timing.tick_seconds))
+    async with jobs.open_async():
+        await tasks.begin()
+        worker = Worker(
+            jobs,
+            concurrency=JOBS,
+            fetch_job_polling_interval=min(POLL_S, app.settings.timing.hold_seconds / 10),
+            delete_jobs="always",
+            install_signal_handlers=False,
+            update_heartbeat_interval=HEARTBEAT_S,
+            stalled_worker_timeout=STALLED_S,
+        )
+        await _run_until(worker, stop)
+
+
+async def _run_until(worker: Worker, stop: Stop) -> None:
+    running = asyncio.create_task(worker.run())
+    ended = asyncio.create_task(asyncio.wait({running}))
+    await first_of(asyncio.shield(ended), stop.wait())
+    worker.stop()
+    await first_of(asyncio.shield(ended), stop.wait_at_once())
+    if running.done():
+        running.result()
+    else:
+        running.cancel()
+
+
+async def _let_end(charges: Charges, stop: Stop) -> None:
+    await first_of(charges.finished(), stop.wait_at_once())
+
+
+@asynccontextmanager
+async def _server_kept(app: App) -> AsyncGenerator[None]:
+    """Inside the block the embedded server is started again whenever it is gone."""
+    if not app.settings.embedded:
+        yield
+        return
+    keeping = asyncio.create_task(_keep_server(app))
+    try:
+        yield
+    finally:
+        keeping.cancel()
+        await asyncio.gather(keeping, return_exceptions=True)
+
+
+async def _keep_server(app: App) -> None:
+    folder = app.settings.postgres_dir
+    while True:
+        await asyncio.sleep(LOOK_AT_SERVER_S)
+        if (await asyncio.to_thread(postgres.status, folder)).running:
+            continue
+        refused = await asyncio.to_thread(_start_again, app)
+        app.deps.log.error("database.gone", folder=str(folder), refused=refused)
+
+
+def _start_again(app: App) -> str | None:
+    """Why the embedded server could not be started again, or None: it answers."""
+    try:
+        database(app.settings)
+    except Refusal as refusal:
+        return refusal.sentence
+    return None
