@@ -12,6 +12,8 @@ from tests.postgres.processes import User, keeper, kill, postmaster, value, wait
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
 
+# The kernel's bits.
+DAC_OVERRIDE, DAC_READ_SEARCH = 1 << 1, 1 << 2
 NOBODY = pwd.getpwnam("nobody")
 # The right to read lets the child reach this Python, which may lie in root's home.
 AS_NOBODY = (
@@ -32,13 +34,19 @@ IN_A_CONTAINER = (
 )
 
 
+def path_with_failing(folder: Path, *programs: str) -> dict[str, str]:
+    """An environment in which these programs fail as they do where a container forbids them."""
+    for program in programs:
+        forbidden = folder / program
+        forbidden.write_text("#!/bin/sh\necho 'Operation not permitted' >&2\nexit 1\n")
+        forbidden.chmod(0o755)
+    return {"PATH": f"{folder}:{os.environ['PATH']}"}
+
+
 @pytest.fixture
 def no_namespaces(tmp_path: Path) -> dict[str, str]:
-    """An environment in which `unshare` fails as it does where containers forbid it."""
-    unshare = tmp_path / "unshare"
-    unshare.write_text("#!/bin/sh\necho 'unshare failed: Operation not permitted' >&2\nexit 1\n")
-    unshare.chmod(0o755)
-    return {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    """An environment without user namespaces."""
+    return path_with_failing(tmp_path, "unshare")
 
 
 def modes_above(path: Path) -> list[int]:
@@ -55,16 +63,26 @@ def test_in_a_namespace_the_files_stay_roots(empty_folder: Path) -> None:
     assert modes_above(empty_folder) == before
 
 
-@pytest.mark.parametrize("caps", [(), IN_A_CONTAINER], ids=["all rights", "a container's"])
+@pytest.mark.parametrize(
+    ("caps", "right"),
+    [((), DAC_READ_SEARCH), (IN_A_CONTAINER, DAC_OVERRIDE)],
+    ids=["all rights", "a container's"],
+)
 @pytest.mark.parametrize("parent_mode", [0o755, 0o700])
 def test_without_namespaces_an_ordinary_user_runs_it_below_any_parent(
-    empty_folder: Path, no_namespaces: dict[str, str], caps: tuple[str, ...], parent_mode: int
+    empty_folder: Path,
+    no_namespaces: dict[str, str],
+    caps: tuple[str, ...],
+    right: int,
+    parent_mode: int,
 ) -> None:
     empty_folder.parent.chmod(parent_mode)
     before = modes_above(empty_folder)
     with User(empty_folder, prefix=caps, env=no_namespaces) as user:
         assert value(user.answer(), "SELECT 1") == 1
         assert (empty_folder / "cluster").stat().st_uid == owner_of(postmaster(empty_folder)) != 0
+        # None where this Python lies outside root's home, else the weakest that is to be had.
+        assert effective_capabilities(postmaster(empty_folder)) in {0, right}
         kill(keeper(empty_folder))
         wait_until_gone(empty_folder)
     assert modes_above(empty_folder) == before
@@ -109,7 +127,8 @@ def test_a_user_cannot_have_a_database_that_is_not_his(folder: Path) -> None:
 
 
 def test_where_nothing_works_root_is_told_so(empty_folder: Path, tmp_path: Path) -> None:
-    with User(empty_folder, env={"PATH": str(tmp_path)}) as user:
+    nothing_works = path_with_failing(tmp_path, "unshare", "setpriv")
+    with User(empty_folder, env=nothing_works) as user:
         assert user.answer() == postgres.PostgresCode.NO_ORDINARY_USER
     assert empty_folder.stat().st_uid == 0
 

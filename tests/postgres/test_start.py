@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 
 from anchorhold import postgres
+from anchorhold.postgres.connection import answers
+from anchorhold.postgres.folder import Folder
 from tests.postgres.conftest import own_folder
 from tests.postgres.processes import User, has_users, kill, postmaster, value, wait_until_gone
 
@@ -25,6 +27,13 @@ def test_the_only_way_in_is_a_socket_in_a_private_folder(running: postgres.Serve
     sockets = Path(str(value(running.conninfo, "SHOW unix_socket_directories")).strip('"'))
     assert sockets.stat().st_mode & 0o777 == 0o700
     assert sockets.stat().st_uid == running.data_dir.stat().st_uid
+
+
+def test_a_socket_folder_that_others_can_pass_is_not_used(folder: Path) -> None:
+    postgres.start(folder, durable=False)
+    assert answers(Folder(folder), durable=False)
+    (folder / "run").chmod(0o755)
+    assert not answers(Folder(folder), durable=False)
 
 
 def test_starting_again_joins_the_running_server(running: postgres.Server) -> None:
