@@ -13,12 +13,14 @@ from anchorhold.engine.deps import Deps
 
 
 class Charges:
-    """All that run; one per process. `len` counts them."""
+    """All that run; one per process."""
 
     def __init__(self) -> None:
         self._running: set[asyncio.Task[Charged | None]] = set()
 
-    def __len__(self) -> int:
+    @property
+    def running(self) -> int:
+        """How many have not ended."""
         return len(self._running)
 
     async def charge_all(self, deps: Deps, claims: Sequence[Claim]) -> list[Charged]:

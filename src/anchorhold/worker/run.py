@@ -66,7 +66,7 @@ async def work(app: App, stop: Stop) -> None:
                 await stop.pause(AGAIN_S)
         await _let_end(charges, stop)
     if stop.at_once:
-        log.error("worker.stopped_at_once", charges_left_to_the_sweep=len(charges))
+        log.error("worker.stopped_at_once", charges_left_to_the_sweep=charges.running)
         raise KeyboardInterrupt
     log.info("worker.stopped")
 
