@@ -232,7 +232,8 @@ def fits(sockets: Path) -> bool:
 
 def short_home(folder: Folder) -> Path:
     """A folder for temporary files whose path is short enough."""
-    homes = (os.environ.get("XDG_RUNTIME_DIR"), tempfile.gettempdir(), "/tmp")  # noqa: S108
+    own = os.environ.get("XDG_RUNTIME_DIR")
+    homes = (own, tempfile.gettempdir(), "/tmp")  # noqa: S108 -- only mkdtemp writes there
     for home in homes:
         if home and fits(Path(home) / "anchorhold-12345678") and os.access(home, os.W_OK | os.X_OK):
             return Path(home)

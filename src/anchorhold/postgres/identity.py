@@ -104,5 +104,7 @@ def give(root: Path, uid: int, gid: int) -> None:
 def works(identity: Identity, folder: Folder, program: Path) -> bool:
     """Whether that user reaches this Python, the program and the data folder."""
     python = (sys.executable, "-I", "-S", "-c", PROBE, str(folder.root), str(program))
-    probe = subprocess.run([*identity.prefix, *python], capture_output=True, check=False)  # noqa: S603
+    probe = subprocess.run(  # noqa: S603 -- our own words and paths
+        [*identity.prefix, *python], capture_output=True, check=False
+    )
     return probe.returncode == 0
