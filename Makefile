@@ -54,7 +54,7 @@ imports: .venv/dev ## Check that data flows one way through the rooms
 	$(BIN)/lint-imports
 
 bench: .venv/dev ## Measure the charge path beside pgbench; writes bench/RESULTS.md
-	$(BIN)/anchorhold bench $(ARGS)
+	$(BIN)/anchorhold bench --write bench/RESULTS.md $(ARGS)
 
 docs: .venv/dev ## Write the pages that are generated from the code
 	$(BIN)/python docs/generate.py

@@ -1,0 +1,212 @@
+"""`anchorhold bench`: every figure beside its floor, with its budget, in one run."""
+
+import asyncio
+import multiprocessing
+import os
+import platform
+import tempfile
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+from anchorhold.bench.charge import (
+    BATCH,
+    CONNECTIONS,
+    TASKS,
+    DatabasePart,
+    Rate,
+    bare_calls,
+    database_part,
+    statements_of_a_charge,
+    whole_path,
+)
+from anchorhold.bench.ground import Ground, ground
+from anchorhold.domain.answer import IntentView, Shown
+from anchorhold.domain.ids import key_of
+from anchorhold.sim.in_memory import TwinTransport
+from anchorhold.store.db import PoolDb
+from anchorhold.stripe.api import StripeProvider
+from anchorhold.stripe.breaker import Breaker
+from anchorhold.stripe.limiter import Limiter
+from anchorhold.stripe.transport import Transport
+from anchorhold.twin.server import run as run_twin
+from anchorhold.twin.world import SECRET_KEY, Twin
+
+DATABASE_BUDGET = 0.70
+CPU_BUDGET_MS = 2.0
+INTENTS_PER_SECOND = 900
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One figure: what was measured, the floor beside it, and what design.md allows."""
+
+    what: str
+    product: str
+    floor: str
+    ratio: str
+    budget: str
+    met: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class WholePath:
+    """The engine's charge over one kind of wire, and the Stripe call alone over the same."""
+
+    name: str
+    charge: Rate
+    call: Rate
+
+    @property
+    def extra_cpu_ms(self) -> float:
+        """What the charge costs this process beyond the call."""
+        return self.charge.cpu_ms - self.call.cpu_ms
+
+
+async def measure(seconds: int, rounds: int) -> list[Line]:
+    """All lines; takes about `rounds` times `seconds` times ten."""
+    with tempfile.TemporaryDirectory(prefix="anchorhold-bench-") as name:
+        async with ground(Path(name), CONNECTIONS) as (place, db):
+            statements = await statements_of_a_charge(place, db)
+            parts = [await database_part(place, db, statements, seconds) for _ in range(rounds)]
+            memory = await _in_memory(place, db, seconds)
+            async with _over_http() as provider:
+                http = await _whole(place, db, provider, "over HTTP", seconds)
+    return [*_database_lines(parts), *_path_lines(memory), *_path_lines(http)]
+
+
+async def _in_memory(place: Ground, db: PoolDb, seconds: int) -> WholePath:
+    return await _whole(place, db, _provider(TwinTransport(Twin())), "twin in memory", seconds)
+
+
+def _provider(transport: Transport, base: str = "http://twin") -> StripeProvider:
+    limiter = Limiter(per_endpoint=1e6, per_account=1e6)
+    return StripeProvider(SECRET_KEY, transport, breaker=Breaker(), limiter=limiter, base=base)
+
+
+async def _whole(
+    place: Ground, db: PoolDb, provider: StripeProvider, name: str, seconds: int
+) -> WholePath:
+    count = INTENTS_PER_SECOND * seconds
+    made = await _intents(provider, 2 * count)
+    await asyncio.to_thread(place.fill, count, [intent.id for intent in made[:count]])
+    charge = await whole_path(db, provider, seconds * 0.6)
+    return WholePath(name, charge, await bare_calls(provider, made[count:]))
+
+
+async def _intents(provider: StripeProvider, count: int) -> list[IntentView]:
+    made: list[IntentView] = []
+
+    async def make(number: int) -> None:
+        params = {"amount": 1000, "currency": "eur", "customer": customer}
+        key = key_of("bench", number)
+        answer = await provider.create_intent(params, key, provider.deadline(60))
+        if not isinstance(answer, Shown):
+            raise TypeError(f"the twin answered {answer}")
+        made.append(answer.value)
+
+    shown = await provider.create_customer({}, key_of("bench", "customer"), provider.deadline(60))
+    if not isinstance(shown, Shown):
+        raise TypeError(f"the twin answered {shown}")
+    customer = shown.value.id
+    for start in range(1, count + 1, 100):
+        await asyncio.gather(*(make(n) for n in range(start, min(start + 100, count + 1))))
+    return made
+
+
+@asynccontextmanager
+async def _over_http() -> AsyncGenerator[StripeProvider]:
+    """The twin in a process of its own, so that its CPU is not counted as ours."""
+    port = 8431
+    process = multiprocessing.get_context("spawn").Process(target=_serve, args=(port,), daemon=True)
+    process.start()
+    transport = Transport(connections=TASKS)
+    provider = _provider(transport, f"http://127.0.0.1:{port}")
+    try:
+        await _answering(provider)
+        yield provider
+    finally:
+        await transport.close_async()
+        process.terminate()
+        process.join()
+
+
+async def _answering(provider: StripeProvider) -> None:
+    for _ in range(100):
+        if isinstance(await provider.retrieve_account(provider.deadline(5)), Shown):
+            return
+        await asyncio.sleep(0.1)
+    raise RuntimeError("the twin does not answer")
+
+
+def _serve(port: int) -> None:
+    asyncio.run(run_twin(port=port))
+
+
+def _database_lines(parts: list[DatabasePart]) -> list[Line]:
+    floor = median(part.floor for part in parts)
+    ratio = median(part.ratio for part in parts)
+    alone = median(part.alone.per_second for part in parts)
+    batched = median(part.batched.per_second for part in parts)
+    batched_ratio = median(part.batched_ratio for part in parts)
+    return [
+        Line(
+            "database part of a charge, claimed one at a time",
+            f"{alone:,.0f}/s",
+            f"{floor:,.0f}/s pgbench, same statements",
+            f"{ratio:.2f}",
+            f"at least {DATABASE_BUDGET}",
+            ratio >= DATABASE_BUDGET,
+        ),
+        Line(
+            f"the same, claimed in batches of {BATCH} as workers do",
+            f"{batched:,.0f}/s",
+            f"{floor:,.0f}/s pgbench, claims of one",
+            f"{batched_ratio:.2f}",
+            f"at least {DATABASE_BUDGET}",
+            batched_ratio >= DATABASE_BUDGET,
+        ),
+    ]
+
+
+def _path_lines(path: WholePath) -> list[Line]:
+    return [
+        Line(
+            f"whole charge, {path.name}",
+            f"{path.charge.per_second:,.0f}/s",
+            f"{path.call.per_second:,.0f}/s bare call",
+            f"{path.charge.per_second / path.call.per_second:.2f}",
+            "",
+            None,
+        ),
+        Line(
+            f"client CPU of a charge, {path.name}",
+            f"{path.charge.cpu_ms:.2f} ms",
+            f"{path.call.cpu_ms:.2f} ms bare call",
+            f"+{path.extra_cpu_ms:.2f} ms",
+            f"at most +{CPU_BUDGET_MS} ms",
+            path.extra_cpu_ms <= CPU_BUDGET_MS,
+        ),
+    ]
+
+
+def markdown(lines: list[Line], seconds: int, rounds: int) -> str:
+    """The page that is kept: bench/RESULTS.md."""
+    rows = "\n".join(
+        f"| {line.what} | {line.product} | {line.floor} | {line.ratio} | {line.budget} | "
+        f"{ {True: 'yes', False: 'no', None: ''}[line.met] } |"
+        for line in lines
+    )
+    return f"""# Results
+
+Written by `make bench`; ratios count, absolute figures drift with the machine. Product and floor
+ran in one run on one server: embedded PostgreSQL with fsync and synchronous_commit on,
+{os.cpu_count()} cores, Python {platform.python_version()}, {CONNECTIONS} connections each: {TASKS} tasks in one process of the
+product, {CONNECTIONS} clients of pgbench. Medians of {rounds} rounds of {seconds} s.
+
+| what | product | floor | ratio | budget | met |
+|---|---|---|---|---|---|
+{rows}
+"""
