@@ -148,6 +148,18 @@ def test_a_payment_method_can_be_changed(stripe: Client) -> None:
     )
     assert (changed["metadata"], changed["card"]["exp_year"]) == ({"a": "b"}, 2041)
     assert changed["billing_details"]["name"] == "Ada"
+    stripe.done(path, metadata={"a": "b"})
+    (updated,) = stripe.get("/v1/events", type="payment_method.updated").body["data"]
+    assert updated["data"]["object"] == changed
+    loose = stripe.done("/v1/payment_methods", type="card", card={"token": "tok_visa"})
+    stripe.done(f"/v1/payment_methods/{loose['id']}", metadata={"a": "b"})
+    assert len(stripe.get("/v1/events", type="payment_method.updated").body["data"]) == 1
+
+
+def test_a_new_customer_owes_nothing(stripe: Client) -> None:
+    customer = stripe.customer()
+    assert (customer["balance"], customer["delinquent"]) == (0, False)
+    assert stripe.done(f"/v1/customers/{customer['id']}", balance=-500)["balance"] == -500
 
 
 def test_saving_a_card_with_a_payment_attaches_it(stripe: Client) -> None:

@@ -198,6 +198,15 @@ def test_the_same_seed_gives_the_same_faults_and_another_seed_others() -> None:
     assert {200, 409, 429} == set(outcome(7))
 
 
+def test_new_rules_keep_the_seed_unless_given_another(stripe: Client) -> None:
+    rules = [Rule(FaultKind.RATE_LIMIT, probability=0.5)]
+    runs = []
+    for seed in (None, None, 99):
+        stripe.twin.faults.replace(rules, seed)
+        runs.append([stripe.get("/v1/balance").status for _ in range(40)])
+    assert runs[0] == runs[1] != runs[2]
+
+
 def test_the_same_seed_gives_the_same_ids() -> None:
     one, two = (Client(Twin(seed=3, clock=Clock())) for _ in range(2))
     assert one.intent() == two.intent()

@@ -140,6 +140,13 @@ def test_a_test_clocks_objects_live_in_its_time_and_off_the_general_list(
     assert ids(stripe.get("/v1/customers", test_clock=test_clock).body) == [customer]
 
 
+def test_there_are_no_test_clocks_in_live_mode(stripe: Client) -> None:
+    stripe.twin.open_account("acct_live", "sk_live_x", livemode=True)
+    live = Client(stripe.twin, "sk_live_x")
+    assert live.customer()["livemode"]
+    assert live.post("/v1/test_helpers/test_clocks", frozen_time=1_700_000_000).status == 400
+
+
 def test_a_test_clock_moves_forward_only_and_takes_its_customers_along(stripe: Client) -> None:
     clocks = "/v1/test_helpers/test_clocks"
     one = stripe.done(clocks, frozen_time=1_700_000_000, name="long ago")

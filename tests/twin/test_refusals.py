@@ -25,6 +25,8 @@ BAD_CREATES: list[tuple[Given, str | None, str | None]] = [
     ({"amount": 1234, "currency": "kwd"}, "parameter_invalid_integer", "amount"),
     ({"currency": "xxx"}, None, "currency"),
     ({"currency": ""}, None, "currency"),
+    ({"customer": {"id": "cus_x"}}, None, "customer"),
+    ({"amount": {"minor": 5}}, None, "amount"),
     ({"customer": ""}, "parameter_invalid_empty", "customer"),
     ({"customer": "cus_none"}, "resource_missing", "customer"),
     ({"payment_method": "pm_none"}, "resource_missing", "payment_method"),

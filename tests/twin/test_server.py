@@ -258,7 +258,8 @@ class Receiver:
 
     async def handle(self, request: web.BaseRequest) -> web.Response:
         self.got.append((await request.read(), request.headers["Stripe-Signature"]))
-        return web.Response(status=self.statuses.pop(0) if self.statuses else 200)
+        status = self.statuses.pop(0) if self.statuses else 200
+        return web.Response(status=status, headers={"Location": "/elsewhere"})
 
     def types(self) -> list[str]:
         return [json.loads(body)["type"] for body, _ in self.got]
@@ -306,7 +307,9 @@ async def test_a_refused_delivery_is_tried_again_a_few_times(
     got.statuses = [500, 302, 200]
     hook = Hook(url, ("whsec_a",), types=("payment_intent.succeeded",))
     server = await delivered(hook, monkeypatch)
-    assert [one.status for one in server.courier.log] == [500, 302, 200]
+    log = [(one.attempt, one.status) for one in server.courier.log]
+    assert log == [(1, 500), (2, 302), (3, 200)]
+    assert json.loads(got.got[0][0])["pending_webhooks"] == 1
     assert len({body for body, _ in got.got}) == 1
 
 
