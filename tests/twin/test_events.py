@@ -1,6 +1,7 @@
 """Every change makes an event that names its cause."""
 
 import stripe as official
+
 from anchorhold.twin import Clock, acts
 from anchorhold.twin.webhooks import Hook, signature
 from tests.twin.client import Client

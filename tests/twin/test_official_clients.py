@@ -9,8 +9,8 @@ from pathlib import Path
 import aiohttp
 import pytest
 import pytest_asyncio
-
 import stripe as official
+
 from anchorhold.twin import SECRET_KEY, FaultKind, Rule, Twin, acts
 from anchorhold.twin.server import TwinServer, serve
 from tests.openapi import validate_object

@@ -11,9 +11,9 @@ from typing import Any
 import aiohttp
 import pytest
 import pytest_asyncio
+import stripe as official
 from aiohttp import web
 
-import stripe as official
 from anchorhold.twin import PUBLISHABLE_KEY, SECRET_KEY, FaultKind, Rule, Twin
 from anchorhold.twin import courier as couriers
 from anchorhold.twin.server import TwinServer, serve
