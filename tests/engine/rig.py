@@ -5,7 +5,7 @@ of them crash before it, after it, or lose its answer.
 """
 
 import inspect
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -13,6 +13,7 @@ from enum import StrEnum
 from typing import Any, LiteralString, TypeVar
 
 import psycopg
+from typing_extensions import override
 
 from anchorhold.domain.answer import Deadline
 from anchorhold.domain.ids import ACCOUNT, AccountId, IdKind, InvoiceId
@@ -30,6 +31,7 @@ from anchorhold.store.invoices import NewInvoice
 from anchorhold.stripe.api import StripeProvider
 from anchorhold.stripe.breaker import Breaker
 from anchorhold.stripe.limiter import Limiter
+from anchorhold.stripe.transport import Answer
 from anchorhold.twin.ledger import Ledger
 from anchorhold.twin.world import ACCOUNT as STRIPE_ACCOUNT
 from anchorhold.twin.world import SECRET_KEY, Twin
@@ -131,6 +133,38 @@ class GatedProvider:
         return lambda *args: self._gate.through(f"stripe {verb}", lambda: call(*args))
 
 
+class RigTransport(TwinTransport):
+    """The twin in memory, or who stands before it; notes a request sent within a transaction."""
+
+    def __init__(self, twin: Twin, conninfo: str) -> None:
+        super().__init__(twin)
+        self.sent_in_transaction: list[str] = []
+        self._watcher = psycopg.connect(conninfo, autocommit=True)
+
+    def send_to(self, twin: Any) -> None:
+        """Requests go there from now on."""
+        self._twin = twin
+
+    @override
+    async def request_async(
+        self, method: str, url: str, headers: Mapping[str, str], post_data: Any = None
+    ) -> Answer:
+        """See `TwinTransport.request_async`."""
+        if self._watcher.execute(IDLE_IN_TRANSACTION).fetchall():
+            self.sent_in_transaction.append(f"{method} {url}")
+        return await super().request_async(method, url, headers, post_data)
+
+    def stop_watching(self) -> None:
+        """The connection that watches is closed."""
+        self._watcher.close()
+
+
+IDLE_IN_TRANSACTION = """
+    SELECT FROM pg_stat_activity
+    WHERE datname = current_database() AND state LIKE 'idle in transaction%'
+"""
+
+
 class Quiet:
     """A log that keeps its lines."""
 
@@ -151,7 +185,7 @@ class Rig:
     conninfo: str
     pool: PoolDb
     twin: Twin
-    transport: TwinTransport
+    transport: RigTransport
     scope: Scope
     timing: Timing = field(default_factory=Timing)
     log: Quiet = field(default_factory=Quiet)
@@ -245,8 +279,9 @@ class Rig:
         self.sql("UPDATE anchorhold.stripe_customer SET look_at = look_at - %s", shift)
         self.sql(
             "UPDATE anchorhold.intent SET created_at = created_at - %s, "
-            "action_since = action_since - %s",
-            *[shift] * 2,
+            "action_since = action_since - %s, watched_since = watched_since - %s, "
+            "watch_at = watch_at - %s",
+            *[shift] * 4,
         )
 
     async def recover(self, rounds: int = 4) -> None:
@@ -299,4 +334,8 @@ async def rig(conninfo: str, seed: int = 0) -> AsyncGenerator[Rig]:
         scope = Scope(AccountId(account_id), livemode=False)
         new = NewConnection(STRIPE_ACCOUNT, b"sealed", "1234", "fingerprint")
         await accounts.connect(pool, scope, new)
-        yield Rig(conninfo, pool, twin, TwinTransport(twin), scope)
+        transport = RigTransport(twin, conninfo)
+        try:
+            yield Rig(conninfo, pool, twin, transport, scope)
+        finally:
+            transport.stop_watching()

@@ -74,6 +74,7 @@ class Cause(StrEnum):
     UNREADABLE_ANSWER = "unreadable_answer"
     SERVER_ERROR = "server_error"
     KEY_REUSED = "key_reused"
+    INTENT_NOT_SHOWN = "intent_not_shown"
     INTENT_CANCELED = "intent_canceled"
     CUSTOMER_IS_PAYING = "customer_is_paying"
     INTENT_SUCCEEDED = "intent_succeeded"

@@ -60,6 +60,8 @@ class Claim:
     payment_method: str
     action_is_old: bool
     """The intent has been waiting for the customer for more than an hour."""
+    stripe_account: str
+    """Where the intent lives; another connected account can only be refused."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from anchorhold.domain.answer import (
     IntentStatus,
     IntentView,
     NothingSent,
+    NotSent,
     Refused,
     Result,
     Shown,
@@ -65,6 +66,9 @@ class Row:
     codes: frozenset[str] = frozenset()
     types: frozenset[str] = frozenset()
     params: frozenset[str] = frozenset()
+    not_sent: frozenset[NotSent] = frozenset()
+    cause: Cause | None = None
+    """What is written as the cause, where it is not the meaning's own."""
 
     def fits(self, answer: Result[IntentView]) -> bool:
         """The row's conditions hold for this answer."""
@@ -72,7 +76,9 @@ class Row:
             return self.said is Said.INTENT and _within(answer.value.status, self.intent)
         if isinstance(answer, Refused):
             return self.said is Said.REFUSED and self._fits_refusal(answer)
-        return self.said is (Said.NOTHING_SENT if isinstance(answer, NothingSent) else Said.UNCLEAR)
+        if isinstance(answer, NothingSent):
+            return self.said is Said.NOTHING_SENT and _within(answer.cause, self.not_sent)
+        return self.said is Said.UNCLEAR
 
     def _fits_refusal(self, answer: Refused) -> bool:
         return (
@@ -108,20 +114,22 @@ OUTCOME = (
     Row("A8", Said.REFUSED, _M.READ_INTENT, "the body carries the intent's true state",
         http=frozenset({400}), codes=frozenset({"payment_intent_unexpected_state"})),
     Row("A9", Said.REFUSED, _M.KEEP, "an earlier request with this key did reach Stripe",
-        http=frozenset({400}), types=frozenset({"idempotency_error"})),
+        http=frozenset({400}), types=frozenset({"idempotency_error"}), cause=Cause.KEY_REUSED),
     Row("A10", Said.REFUSED, _M.ACCOUNT_REFUSED, "nothing was executed: the key is not accepted",
         http=frozenset({401, 403})),
     Row("A11", Said.REFUSED, _M.KEEP, "a refused read of the intent is never nothing",
-        http=frozenset({404}), params=frozenset({"intent"})),
+        http=frozenset({404}), params=frozenset({"intent"}), cause=Cause.INTENT_NOT_SHOWN),
     Row("A12", Said.REFUSED, _M.SETUP_FAULT, "refused before any charge: definite",
         http=frozenset({400, 404})),
     Row("A13", Said.REFUSED, _M.KEEP, "another request is at work on this intent",
         http=frozenset({429}), codes=frozenset({"lock_timeout"})),
     Row("A14", Said.REFUSED, _M.BACK_OFF, "limiters run before the API: nothing was executed",
-        http=frozenset({429})),
+        http=frozenset({429}), codes=frozenset({"rate_limit"})),
     Row("A15", Said.REFUSED, _M.KEEP, "another request with this key is at work",
         http=frozenset({409})),
     Row("A16", Said.REFUSED, _M.ASK, "a server error is indeterminate"),
+    Row("A19", Said.NOTHING_SENT, _M.ACCOUNT_REFUSED, "no byte left: the key cannot be read",
+        not_sent=frozenset({NotSent.CREDENTIALS_UNREADABLE})),
     Row("A17", Said.NOTHING_SENT, _M.NOT_SENT, "no byte left: definite"),
     Row("A18", Said.UNCLEAR, _M.ASK, "bytes left and no readable answer came back"),
 )
@@ -188,7 +196,8 @@ ENDS = {
 
 def end_of(row: Row, answer: Result[IntentView]) -> End:
     """The end that this answer writes, with the cause, the decline and the request filled in."""
-    end = replace(ENDS[row.meaning], rule=row.id)
+    end = ENDS[row.meaning]
+    end = replace(end, rule=row.id, cause=row.cause or end.cause)
     if isinstance(answer, Shown):
         return replace(
             end,
@@ -203,6 +212,7 @@ def end_of(row: Row, answer: Result[IntentView]) -> End:
             or Decline(answer.code or answer.type or "", None, None, answer.message),
             charge_id=answer.charge_id,
             request_id=answer.request_id,
+            intent=_state_of(answer.intent) or end.intent,
         )
     return replace(end, cause=cause_of(answer))
 
@@ -210,6 +220,12 @@ def end_of(row: Row, answer: Result[IntentView]) -> End:
 def cause_of(answer: NothingSent | Unclear) -> Cause:
     """The cause that is written on the attempt for a call without an answer."""
     return Cause(answer.cause.value)
+
+
+def _state_of(intent: IntentView | None) -> IntentState | None:
+    """A decline can be the last: Stripe cancels an intent after too many."""
+    canceled = intent is not None and intent.status is IntentStatus.CANCELED
+    return IntentState.CANCELED if canceled else None
 
 
 def _charge_of(intent: IntentView) -> str | None:

@@ -15,6 +15,7 @@ class Source(StrEnum):
     SWEEP = "sweep"
     FOLLOWER = "follower"
     PREPARE = "prepare"
+    WATCH = "watch"
 
 
 class Verdict(StrEnum):

@@ -45,6 +45,9 @@ class Act(StrEnum):
     SUPERSEDE = "clear; the counter moves"
 
 
+UNDER_WAY = frozenset({IntentStatus.PROCESSING, IntentStatus.REQUIRES_CAPTURE})
+"""Nobody can pay it any more, and its money has not come."""
+
 OPEN = frozenset({InvoiceStatus.OPEN})
 CLOSED = frozenset(InvoiceStatus) - OPEN
 ANY = frozenset(InvoiceStatus)
@@ -163,7 +166,7 @@ _UNREAD = {
 def _found_in(facts: HoldFacts, intent: IntentView) -> Found:
     if intent.status is IntentStatus.SUCCEEDED:
         return Found.PAID if intent.paid else Found.REFUNDED
-    if intent.status in (IntentStatus.PROCESSING, IntentStatus.REQUIRES_CAPTURE):
+    if intent.status in UNDER_WAY:
         followed = intent.id == facts.followed_intent_id
         return Found.FOLLOWED if followed else Found.PROCESSING
     if intent.payable:
@@ -190,13 +193,14 @@ def made_by_own_attempt(facts: HoldFacts, charge: ChargeView | None) -> bool:
     """A charge that only the hold's own attempt can have made (S7, without the event's key).
 
     Created at or after the send, with the attempt's payment method, not credited to another
-    attempt, while no other attempt is unproven.
+    attempt, while no other attempt on the same intent is unproven (F4).
     """
     own = facts.own
     if charge is None or own.sent_at is None:
         return False
     credited = {row.charge_id for row in facts.others}
-    unproven = any(row.state in UNPROVEN for row in facts.others)
+    rivals = [row for row in facts.others if row.intent_id == own.intent_id]
+    unproven = any(row.state in UNPROVEN for row in rivals)
     after = charge.created >= int(own.sent_at.timestamp())
     same_method = charge.payment_method == own.payment_method
     return after and same_method and not unproven and charge.id not in credited

@@ -20,14 +20,14 @@ from anchorhold.domain.answer import (
 from anchorhold.domain.attempt import RUNNING, AttemptKind, AttemptState, Cause
 from anchorhold.domain.hold import Claim, Sending
 from anchorhold.domain.ids import AttemptId, key_of
-from anchorhold.domain.intent import confirm_params
+from anchorhold.domain.intent import IntentState, confirm_params
 from anchorhold.domain.invoice import PaymentStatus
 from anchorhold.domain.outcome import ENDS, End, Meaning
 from anchorhold.domain.payment import Source, Success
 from anchorhold.domain.sweep import OPEN, HoldFacts, made_by_own_attempt, own_decline
 from anchorhold.domain.timing import Timing
 from anchorhold.engine.deps import Connected, Deps
-from anchorhold.store import accounts, checks, holds, payments
+from anchorhold.store import accounts, attempts, checks, holds, payments
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +48,8 @@ async def charge(deps: Deps, claim: Claim) -> Charged:
     connected = await deps.providers.of(claim.token.scope)
     if connected is None:
         return await _save(deps, claim, NothingSent(NotSent.CREDENTIALS_UNREADABLE))
+    if connected.stripe_account != claim.stripe_account:
+        return await _release(deps, claim)
     if claim.action_is_old:
         return await _give_up_on_customer(deps, connected, claim)
     sending = await _recheck(deps, claim)
@@ -93,21 +95,27 @@ async def _act(
     deps: Deps, connected: Connected, claim: Claim, sending: Sending, answer: Result[IntentView]
 ) -> Charged:
     row = outcome.read(answer)
-    if row.meaning is Meaning.READ_INTENT and isinstance(answer, Refused) and answer.intent:
-        return await _act_on_shown(deps, claim, row.id, answer, answer.intent)
+    shown = answer.intent if isinstance(answer, Refused) else None
+    if row.meaning is Meaning.READ_INTENT and shown is not None and not _half_shown(shown):
+        return await _act_on_shown(deps, claim, row.id, answer, shown)
     if row.meaning in (Meaning.ASK, Meaning.READ_INTENT):
         return await _ask(deps, connected, claim, sending, row, answer)
-    if row.meaning is Meaning.ACCOUNT_REFUSED and isinstance(answer, Refused):
-        await accounts.refuse(
-            deps.db,
-            claim.token.scope,
-            key_fingerprint=connected.key_fingerprint,
-            reason=answer.message,
-        )
-        deps.log.error(
-            "account.refused", account=claim.token.scope.account_id, status=answer.status
-        )
+    if row.meaning is Meaning.ACCOUNT_REFUSED:
+        await _flag(deps, connected, claim, answer)
     return await _save(deps, claim, answer)
+
+
+def _half_shown(intent: IntentView) -> bool:
+    """A success whose charge was only named: whether it was refunded has to be looked up (S2)."""
+    return intent.status is IntentStatus.SUCCEEDED and intent.latest_charge is None
+
+
+async def _flag(deps: Deps, connected: Connected, claim: Claim, answer: Result[IntentView]) -> None:
+    """Claims skip the mode until its key is accepted again."""
+    scope = claim.token.scope
+    reason = answer.message if isinstance(answer, Refused) else "the secret key is not readable"
+    await accounts.refuse(deps.db, scope, key_fingerprint=connected.key_fingerprint, reason=reason)
+    deps.log.error("account.refused", account=scope.account_id, reason=reason)
 
 
 async def _save(deps: Deps, claim: Claim, answer: Result[IntentView]) -> Charged:
@@ -137,6 +145,9 @@ async def _end(deps: Deps, claim: Claim, meaning: Meaning, end: End) -> Charged:
     ended = await holds.end(
         deps.db, claim.token, end, states=RUNNING, statuses=OPEN, actor=deps.actor
     )
+    if ended is None and end.state is AttemptState.FAILED:
+        late = await attempts.late_decline(deps.db, claim.token, end, actor=deps.actor)
+        return Charged(end.rule, meaning, end.state if late else None)
     return Charged(end.rule, meaning, end.state if ended else None)
 
 
@@ -166,31 +177,40 @@ async def _act_on_shown(
 ) -> Charged:
     """An intent that was retrieved, or that came in a refusal, is acted on by its status."""
     facts = await checks.facts(deps.db, claim.token.scope, claim.token.invoice_id)
-    if facts is None or facts.token != claim.token:
-        return Charged(rule, Meaning.KEEP, None)
-    own = made_by_own_attempt(facts, intent.latest_charge)
+    if facts is not None and facts.token != claim.token:
+        facts = None
+    own = facts is not None and _made_it(facts, answer, intent)
     if intent.status is IntentStatus.SUCCEEDED:
-        return await _settle(deps, claim, rule, intent, facts.own.id if own else None)
+        return await _settle(deps, claim, rule, intent, claim.token.attempt_id if own else None)
+    if facts is None:
+        return Charged(rule, Meaning.KEEP, None)
     end = _end_of_shown(facts, rule, answer, intent, own=own)
     if end is None:
         return await _unknown(deps, claim, rule, answer)
     return await _end(deps, claim, Meaning.READ_INTENT, end)
 
 
+def _made_it(facts: HoldFacts, answer: Result[IntentView], intent: IntentView) -> bool:
+    """This attempt made the intent's newest charge; a confirm that was refused made none."""
+    return not _refused(answer) and made_by_own_attempt(facts, intent.latest_charge)
+
+
 def _end_of_shown(
     facts: HoldFacts, rule: str, answer: Result[IntentView], intent: IntentView, *, own: bool
 ) -> End | None:
-    charges = [intent.latest_charge] if intent.latest_charge else []
-    decline = own_decline(facts, charges)
+    charge = intent.latest_charge if own else None
+    decline = own_decline(facts, [charge] if charge else [])
+    canceled = intent.status is IntentStatus.CANCELED
     if intent.status is IntentStatus.PROCESSING:
         state = AttemptState.PROCESSING if own else AttemptState.SUPERSEDED
         end = replace(ENDS[Meaning.FOLLOW], state=state, followed_intent=intent.id)
-    elif intent.status is IntentStatus.CANCELED:
+    elif decline is not None and charge is not None:
+        end = replace(ENDS[Meaning.DECLINE], decline=decline, charge_id=charge.id)
+        end = replace(end, intent=IntentState.CANCELED if canceled else None)
+    elif canceled:
         end = ENDS[Meaning.INTENT_CANCELED]
     elif intent.status is IntentStatus.REQUIRES_ACTION and _refused(answer):
         end = ENDS[Meaning.WAIT_FOR_CUSTOMER]
-    elif decline is not None:
-        end = replace(ENDS[Meaning.DECLINE], decline=decline, charge_id=charges[0].id)
     else:
         return None
     return replace(end, rule=rule)
@@ -209,7 +229,9 @@ async def _unknown(deps: Deps, claim: Claim, rule: str, answer: Result[IntentVie
 
 
 def _doubt(answer: Result[IntentView]) -> Cause:
-    if isinstance(answer, (Shown, Refused)):
+    if isinstance(answer, Shown) or _refused(answer):
+        return Cause.ANSWERED
+    if isinstance(answer, Refused):
         return Cause.SERVER_ERROR
     return outcome.cause_of(answer)
 
@@ -223,14 +245,18 @@ async def _give_up_on_customer(deps: Deps, connected: Connected, claim: Claim) -
 
     Cancelled: the row ends and the next prepare makes the next intent (protocol section 2).
     """
-    answer = await connected.provider.cancel_intent(
-        claim.intent_id, connected.provider.deadline(deps.timing.deadline_auto_seconds)
-    )
-    shown = _intent_in(answer)
+    deadline = connected.provider.deadline(deps.timing.deadline_auto_seconds)
+    answer = await connected.provider.cancel_intent(claim.intent_id, deadline)
+    row, shown = outcome.read(answer), _intent_in(answer)
+    if shown is not None and _half_shown(shown):
+        shown = _intent_in(await connected.provider.retrieve_intent(claim.intent_id, deadline))
     if shown is not None and shown.status is IntentStatus.SUCCEEDED:
         return await _settle(deps, claim, "A8", shown, None)
-    end = _end_of_cancel(shown)
-    return await _end(deps, claim, Meaning.INTENT_CANCELED, end)
+    if row.meaning in (Meaning.NOT_SENT, Meaning.ACCOUNT_REFUSED, Meaning.BACK_OFF):
+        if row.meaning is Meaning.ACCOUNT_REFUSED:
+            await _flag(deps, connected, claim, answer)
+        return await _save(deps, claim, answer)
+    return await _end(deps, claim, Meaning.INTENT_CANCELED, _end_of_cancel(shown))
 
 
 def _intent_in(answer: Result[IntentView]) -> IntentView | None:

@@ -7,6 +7,7 @@ from anchorhold.domain.answer import (
     CustomerView,
     Deadline,
     Decline,
+    IntentStatus,
     IntentView,
     NothingSent,
     Page,
@@ -65,7 +66,8 @@ async def _decline(
     provider: Provider, facts: HoldFacts, intent: IntentView, deadline: Deadline
 ) -> Decline | None:
     """The own attempt's decline, by a charge that only it can have made, or by its event (S7)."""
-    if facts.own.sent_at is None or intent.last_error is None or not intent.payable:
+    failed = intent.payable or intent.status is IntentStatus.CANCELED
+    if facts.own.sent_at is None or intent.last_error is None or not failed:
         return None
     latest = [intent.latest_charge] if intent.latest_charge else []
     return own_decline(facts, latest) or await _declined_by_event(provider, facts, intent, deadline)

@@ -6,7 +6,17 @@ section 2).
 
 from enum import StrEnum
 
-from anchorhold.domain.answer import Deadline, IntentStatus, IntentView, Refused, Result, Shown
+from anchorhold.domain.answer import (
+    Deadline,
+    Doubt,
+    IntentStatus,
+    IntentView,
+    NothingSent,
+    Refused,
+    Result,
+    Shown,
+    Unclear,
+)
 from anchorhold.domain.ids import key_of
 from anchorhold.domain.intent import (
     METADATA_INVOICE,
@@ -35,6 +45,8 @@ async def set_up_customer(
     deps: Deps, connected: Connected, scope: Scope, customer: Unready
 ) -> Prepared:
     """The customer exists at Stripe with its payment method attached, as far as Stripe answered."""
+    if customer.stripe_account != connected.stripe_account:
+        return Prepared.LATER
     stripe_id = customer.stripe_customer_id or await _create(deps, connected, scope, customer)
     if stripe_id is None:
         return Prepared.LATER
@@ -55,8 +67,7 @@ async def _create(deps: Deps, connected: Connected, scope: Scope, customer: Unre
         customer.params, key, _deadline(deps, connected)
     )
     if isinstance(answer, Shown):
-        await customers.set_stripe_customer(deps.db, scope, customer, answer.value.id)
-        return answer.value.id
+        return await customers.set_stripe_customer(deps.db, scope, customer, answer.value.id)
     await _refused_customer(deps, connected, scope, customer, answer)
     return None
 
@@ -105,6 +116,8 @@ async def _refused_customer(
 async def prepare_intent(deps: Deps, connected: Connected, invoice: Unprepared) -> Prepared:
     """The invoice has its live intent, or it says why not; repeating this changes nothing."""
     scope, number = invoice.scope, invoice.next_number
+    if invoice.stripe_account != connected.stripe_account:
+        return Prepared.LATER
     row = await intents.begin(
         deps.db,
         invoice,
@@ -128,13 +141,20 @@ async def _created(
             invoice.stripe_customer_id, None, _deadline(deps, connected)
         )
         if not isinstance(seen, Shown):
-            return seen
+            return _unlisted(seen)
         for intent in seen.value.rows:
             if _is_of(intent, invoice, row):
                 return Shown(intent)
     return await connected.provider.create_intent(
         row.params, row.idempotency_key, _deadline(deps, connected)
     )
+
+
+def _unlisted(answer: Refused | NothingSent | Unclear) -> Refused | NothingSent | Unclear:
+    """A list that failed spends no number: whether the intent is there is still to be seen."""
+    if isinstance(answer, Refused) and read(answer) is Step.NEXT_NUMBER:
+        return Unclear(Doubt.UNREADABLE_ANSWER, f"the list answered {answer.status}")
+    return answer
 
 
 def _is_of(intent: IntentView, invoice: Unprepared, row: IntentRow) -> bool:
@@ -146,6 +166,8 @@ def _is_of(intent: IntentView, invoice: Unprepared, row: IntentRow) -> bool:
 async def _name(
     deps: Deps, connected: Connected, invoice: Unprepared, row: IntentRow, intent: IntentView
 ) -> Prepared:
+    if (intent.amount, intent.currency) != (row.amount, invoice.currency):
+        return await _discard(deps, connected, invoice, row, intent)
     named = await intents.name(
         deps.db, invoice.scope, invoice.invoice_id, row.number, intent.id, actor=deps.actor
     )
@@ -154,6 +176,12 @@ async def _name(
     why = await intents.why_unnamed(deps.db, invoice.scope, invoice.invoice_id, row.number)
     if why is None or not why.unwanted:
         return Prepared.LATER
+    return await _discard(deps, connected, invoice, row, intent)
+
+
+async def _discard(
+    deps: Deps, connected: Connected, invoice: Unprepared, row: IntentRow, intent: IntentView
+) -> Prepared:
     canceled = await connected.provider.cancel_intent(intent.id, _deadline(deps, connected))
     return await _spend_if_canceled(deps, invoice, row, canceled)
 

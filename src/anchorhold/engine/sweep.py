@@ -11,6 +11,7 @@ from anchorhold.domain.outcome import End
 from anchorhold.domain.payment import Source, Success
 from anchorhold.domain.scope import Scope
 from anchorhold.domain.sweep import (
+    UNDER_WAY,
     Act,
     Evidence,
     Found,
@@ -56,20 +57,33 @@ async def sweep(deps: Deps, scope: Scope, *, page: int = PAGE) -> Swept:
     """Every stale hold of the account and mode was checked once, or the run stopped early.
 
     Several workers may run this at once: each check is taken by one conditional write. They share
-    the better the fewer checks each takes at once (`page`).
+    the better the fewer checks each takes at once (`page`). What one check raises is raised again
+    after the others.
     """
     swept, silent = Swept(), 0
+    failed: Exception | None = None
     started = await checks.now(deps.db)
     connected = await deps.providers.of(scope)
     while rows := await checks.take(deps.db, scope, deps.timing, run_started=started, limit=page):
         for taken in rows:
-            checked = await check(deps, connected, scope, taken.invoice_id)
+            try:
+                checked = await check(deps, connected, scope, taken.invoice_id)
+            except Exception as error:  # the other holds have their check
+                deps.log.error("check.failed", invoice=taken.invoice_id, exc_info=True)
+                failed = failed or error
+                continue
             silent = 0 if checked.answered else silent + 1
             if checked.rule is not None:
                 swept.count(checked.rule)
             if silent >= NO_ANSWERS:
                 swept.stopped = f"{NO_ANSWERS} checks in a row got no answer from Stripe"
-                return swept
+                return _done(swept, failed)
+    return _done(swept, failed)
+
+
+def _done(swept: Swept, failed: Exception | None) -> Swept:
+    if failed is not None:
+        raise failed
     return swept
 
 
@@ -193,7 +207,15 @@ async def _cancel(
 async def _end(deps: Deps, facts: HoldFacts, end: End) -> None:
     """Clear by compare-and-set on everything that was read (H2, F8)."""
     if facts.own.state not in RUNNING:
-        end = replace(end, state=facts.own.state, cause=None, decline=None, moves_seq=False)
+        end = replace(
+            end,
+            state=facts.own.state,
+            cause=None,
+            decline=None,
+            charge_id=None,
+            moves_seq=False,
+            fails_twice=False,
+        )
     ended = await holds.end(
         deps.db,
         facts.token,
@@ -212,7 +234,7 @@ def _ending(facts: HoldFacts, seen: Evidence, row: Row) -> End:
     match row.act:
         case Act.FOLLOW:
             newest = max(
-                (i for i in seen.intents if i.status is IntentStatus.PROCESSING),
+                (i for i in seen.intents if i.status in UNDER_WAY),
                 key=lambda intent: intent.created,
             )
             return End(
@@ -223,34 +245,47 @@ def _ending(facts: HoldFacts, seen: Evidence, row: Row) -> End:
                 followed_intent=newest.id,
             )
         case Act.DECLINE:
-            return End(
-                row.id,
-                AttemptState.FAILED,
-                Cause.ANSWERED,
-                PaymentStatus.FAILED,
-                decline=seen.own_decline,
-                charge_id=_charge_of_decline(seen),
-            )
+            return replace(_declined(facts, seen, row), payment_status=PaymentStatus.FAILED)
         case _:
             return _superseded(facts, seen, row)
 
 
+def _declined(facts: HoldFacts, seen: Evidence, row: Row) -> End:
+    """S7, and S9 where nothing is due any more: the try counts all the same."""
+    return End(
+        row.id,
+        AttemptState.FAILED,
+        Cause.ANSWERED,
+        decline=seen.own_decline,
+        charge_id=_charge_of_decline(facts, seen),
+        intent=_ended_intent(seen),
+    )
+
+
 def _superseded(facts: HoldFacts, seen: Evidence, row: Row) -> End:
     """S8, S9, S13 and S4: the attempt's end is not proven, or nothing can have been sent."""
-    canceled = any(intent.status is IntentStatus.CANCELED for intent in seen.intents)
+    canceled = _ended_intent(seen)
     never_named = facts.own_intent is None and facts.own.state is AttemptState.CLAIMED
+    if seen.own_decline is not None:
+        return _declined(facts, seen, row)
     return End(
         row.id,
         AttemptState.NOT_SENT if never_named else AttemptState.SUPERSEDED,
         Cause.INTENT_CANCELED if canceled else Cause.NO_TRACE,
         moves_seq=not never_named,
         keeps_following=row.id == "S4",
-        intent=IntentState.CANCELED if canceled else None,
+        intent=canceled,
         fails_twice=row.id == "S8" and not canceled,
         customer_acts=any(i.status is IntentStatus.REQUIRES_ACTION for i in seen.intents),
     )
 
 
-def _charge_of_decline(seen: Evidence) -> str | None:
+def _ended_intent(seen: Evidence) -> IntentState | None:
+    canceled = any(intent.status is IntentStatus.CANCELED for intent in seen.intents)
+    return IntentState.CANCELED if canceled else None
+
+
+def _charge_of_decline(facts: HoldFacts, seen: Evidence) -> str | None:
+    """The declined charge, if it is certain: an authentication that failed makes none."""
     charges = [intent.latest_charge for intent in seen.intents if intent.latest_charge]
-    return charges[0].id if charges else None
+    return next((c.id for c in charges if made_by_own_attempt(facts, c)), None)

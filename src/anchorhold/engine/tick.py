@@ -1,4 +1,4 @@
-"""One tick of an account and mode: ask about the flagged key, sweep, follow (section 6).
+"""One tick of an account and mode: ask about the flagged key, sweep, follow, watch (section 6).
 
 What is due is charged by the worker's own batches, so that all workers share it.
 """
@@ -10,6 +10,7 @@ from anchorhold.domain.scope import Scope
 from anchorhold.engine.deps import Deps
 from anchorhold.engine.follow import follow
 from anchorhold.engine.sweep import Swept, sweep
+from anchorhold.engine.watch import watch
 from anchorhold.store import accounts
 
 
@@ -20,14 +21,16 @@ class Ticked:
     swept: Swept
     followed: dict[str, int] = field(default_factory=dict)
     account_refused: bool = False
+    watched: dict[str, int] = field(default_factory=dict)
 
 
 async def tick(deps: Deps, scope: Scope) -> Ticked:
-    """Stale holds were checked, followed intents looked at; a refused key was tried again."""
+    """Stale holds were checked, followed and watched intents looked at, a refused key tried."""
     refused = not await account_accepted(deps, scope)
     swept = await sweep(deps, scope)
     followed = await follow(deps, scope)
-    return Ticked(swept, followed, refused)
+    watched = await watch(deps, scope)
+    return Ticked(swept, followed, refused, watched)
 
 
 async def account_accepted(deps: Deps, scope: Scope) -> bool:

@@ -31,6 +31,7 @@ class _Claimed:
     currency: str
     payment_method: str
     action_is_old: bool
+    stripe_account: str
 
 
 def _claim(scope: Scope, kind: AttemptKind, row: _Claimed) -> Claim:
@@ -43,24 +44,32 @@ def _claim(scope: Scope, kind: AttemptKind, row: _Claimed) -> Claim:
         row.currency,
         row.payment_method,
         row.action_is_old,
+        row.stripe_account,
     )
 
 
-# Both claims read an invoice with its customer and its live intent at the connected account.
+# Both claims read an invoice with its customer and its live intent at the connected account; the
+# intent was made for what is due (section 2: a confirm takes the amount that Stripe showed last).
+# OFFSET 0 keeps the invoices outermost: in the order of their index, and no more than are taken.
 _PICK = """
         WITH picked AS MATERIALIZED (
-            SELECT i.account_id, i.livemode, i.id, i.next_attempt_at, c.stripe_account,
-                   s.stripe_customer_id, s.payment_method,
-                   coalesce(t.action_since < anchorhold.now() - interval '60 minutes', false)
-                       AS action_is_old
+            SELECT i.account_id, i.livemode, i.id, i.next_attempt_at, ready.*
               FROM anchorhold.invoice i
-              JOIN anchorhold.connection c USING (account_id, livemode)
-              JOIN anchorhold.stripe_customer s
-                ON s.account_id = i.account_id AND s.livemode = i.livemode
-               AND s.customer_id = i.customer_id AND s.stripe_account = c.stripe_account
-              JOIN anchorhold.intent t
-                ON t.account_id = i.account_id AND t.livemode = i.livemode
-               AND t.stripe_intent_id = i.intent_id AND t.stripe_account = c.stripe_account
+             CROSS JOIN LATERAL (
+                   SELECT c.stripe_account, s.stripe_customer_id, s.payment_method,
+                          coalesce(t.action_since < anchorhold.now() - interval '60 minutes',
+                                   false) AS action_is_old
+                     FROM anchorhold.connection c
+                     JOIN anchorhold.stripe_customer s
+                       ON s.account_id = c.account_id AND s.livemode = c.livemode
+                      AND s.customer_id = i.customer_id AND s.stripe_account = c.stripe_account
+                     JOIN anchorhold.intent t
+                       ON t.account_id = c.account_id AND t.livemode = c.livemode
+                      AND t.stripe_intent_id = i.intent_id AND t.stripe_account = c.stripe_account
+                      AND t.amount = i.amount_due - i.amount_paid AND t.currency = i.currency
+                    WHERE c.account_id = i.account_id AND c.livemode = i.livemode
+                      AND c.refused_at IS NULL AND s.payment_method IS NOT NULL
+                   OFFSET 0) ready
 """
 
 # What both claims do with the invoices they picked: hold, attempt and journal in one commit.
@@ -99,7 +108,7 @@ _TAKE = """
           FROM held
     )
     SELECT id AS invoice_id, attempt_id, hold_until, charge_seq AS seq, intent_id, amount,
-           currency, payment_method, action_is_old
+           currency, payment_method, action_is_old, stripe_account
       FROM held
 """
 
@@ -118,7 +127,6 @@ async def claim_due(db: Db, scope: Scope, timing: Timing, *, limit: int, actor: 
                AND i.intent_id IS NOT NULL
                AND i.next_attempt_at <= (SELECT anchorhold.now())
                AND i.amount_due > i.amount_paid
-               AND c.refused_at IS NULL AND s.payment_method IS NOT NULL
              ORDER BY i.next_attempt_at, i.id
              LIMIT %(limit)s
                FOR UPDATE OF i SKIP LOCKED
@@ -150,7 +158,6 @@ async def claim(
                AND i.status = 'open' AND i.payment_status = ANY(%(from_statuses)s)
                AND i.hold_until IS NULL AND i.blocked_reason IS DISTINCT FROM 'setup'
                AND i.amount_due > i.amount_paid
-               AND c.refused_at IS NULL AND s.payment_method IS NOT NULL
                FOR UPDATE OF i
         )"""
         + _TAKE,
@@ -265,11 +272,18 @@ WITH inv AS MATERIALIZED (
            ended_at = CASE WHEN %(intent_state)s::text IS NOT NULL
                            THEN anchorhold.now() END,
            action_since = CASE WHEN %(customer_acts)s
-                               THEN coalesce(t.action_since, anchorhold.now()) END
+                               THEN coalesce(t.action_since, anchorhold.now()) END,
+           watched_since = CASE WHEN %(state)s = 'superseded'
+                                THEN coalesce(t.watched_since, anchorhold.now())
+                                ELSE t.watched_since END,
+           watch_at = CASE WHEN %(state)s = 'superseded' THEN anchorhold.now()
+                           ELSE t.watch_at END
       FROM ended e
      WHERE t.account_id = e.account_id AND t.livemode = e.livemode
        AND t.stripe_intent_id = e.intent_id AND t.state = 'live'
-       AND (%(customer_acts)s OR %(intent_state)s::text IS NOT NULL)
+       AND (%(customer_acts)s OR %(intent_state)s::text IS NOT NULL
+            OR %(state)s = 'superseded'
+            OR (t.action_since IS NOT NULL AND %(state)s IN ('failed', 'processing')))
 ), left_behind AS (
     UPDATE anchorhold.invoice i
        SET payment_status = CASE
@@ -347,7 +361,7 @@ async def end(
         _END,
         Ended,
         **token.params,
-        **_written(end),
+        **written(end),
         states=list(states),
         statuses=list(statuses),
         actor=actor,
@@ -355,7 +369,8 @@ async def end(
     )
 
 
-def _written(end: End) -> dict[str, object]:
+def written(end: End) -> dict[str, object]:
+    """The parameters that ending an attempt writes."""
     decline = None
     if end.decline is not None:
         decline = Jsonb(

@@ -171,6 +171,11 @@ def event(data: object) -> EventView:
         idempotency_key=(
             _known(request, "idempotency_key") if isinstance(request, Mapping) else None
         ),
+        decline=(
+            _maybe(_decline, about.get("last_payment_error"))
+            if isinstance(about, Mapping)
+            else None
+        ),
     )
 
 

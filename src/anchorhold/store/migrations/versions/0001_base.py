@@ -159,6 +159,8 @@ CREATE TABLE anchorhold.intent (
     state            text NOT NULL DEFAULT 'preparing'
         CHECK (state IN ('preparing', 'live', 'succeeded', 'canceled', 'used_up')),
     action_since     timestamptz,
+    watched_since    timestamptz,
+    watch_at         timestamptz,
     created_at       timestamptz NOT NULL DEFAULT anchorhold.now(),
     ended_at         timestamptz,
     PRIMARY KEY (account_id, livemode, invoice_id, number),
@@ -170,6 +172,10 @@ CREATE TABLE anchorhold.intent (
 ) WITH (fillfactor = 85);
 CREATE UNIQUE INDEX intent_one_live ON anchorhold.intent (account_id, livemode, invoice_id)
     WHERE state IN ('preparing', 'live');
+CREATE INDEX intent_watched ON anchorhold.intent (account_id, livemode, watch_at)
+    WHERE state = 'live' AND watched_since IS NOT NULL;
+COMMENT ON COLUMN anchorhold.intent.watched_since IS
+    'Since an attempt on it was superseded: its charge may still come, and is looked for by id.';
 """
 
 ATTEMPTS = """
