@@ -15,14 +15,14 @@ from typing_extensions import override
 from anchorhold.engine.deps import Log
 
 SECRET: Final = re.compile(
-    r"\b((?:sk|rk|whsec)_\w{4})\w+|\b(pi_\w+?_secret_)\w+|(postgres(?:ql)?://[^:/@\s]*:)[^@\s]+(?=@)"
+    r"((?:[sr]k_(?:live|test)|whsec|pi_\w+?_secret)_)\w+|(postgres(?:ql)?://[^:/@\s]*:)[^@\s]+(?=@)"
 )
 """The part in a group may be shown, the rest of the match may not."""
 
 
 def masked(line: str) -> str:
     """The line with every secret cut off after its first, harmless part."""
-    return SECRET.sub(lambda found: f"{found[1] or found[2] or found[3]}***", line)
+    return SECRET.sub(lambda found: f"{found[1] or found[2]}***", line)
 
 
 def logger(stream: TextIO | None = None) -> Log:
@@ -43,7 +43,9 @@ def logger(stream: TextIO | None = None) -> Log:
 
 def _rendering(stream: TextIO) -> list[structlog.typing.Processor]:
     if stream.isatty():
-        return [structlog.dev.ConsoleRenderer()]
+        # The default shows the variables of each frame, and with them whatever secret they hold.
+        plain = structlog.dev.plain_traceback
+        return [structlog.dev.ConsoleRenderer(exception_formatter=plain)]
     return [structlog.processors.format_exc_info, structlog.processors.JSONRenderer(default=str)]
 
 
