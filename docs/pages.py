@@ -3,7 +3,7 @@
 `python docs/generate.py` writes them; a test fails when one is stale.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import fields
 from pathlib import Path
 from typing import Final
@@ -23,6 +23,7 @@ from anchorhold.domain import (
     refusals,
     sweep,
     timing,
+    watching,
 )
 from anchorhold.settings import Settings
 
@@ -93,7 +94,7 @@ def _default(name: str) -> str:
 
 def rules_page() -> str:
     """`docs/reference/rules.md`."""
-    parts = (_outcome, _ends, _access, _claims, _sweep, _prepare, _follow, _verdicts)
+    parts = (_outcome, _ends, _access, _claims, _sweep, _prepare, _follow, _watch, _verdicts)
     return f"""# Rules
 
 {MADE}
@@ -128,6 +129,7 @@ def _answer(row: outcome.Row) -> str:
         f"type {codes(row.types)}" if row.types else "",
         f"code {codes(row.codes)}" if row.codes else "",
         f"parameter {codes(row.params)}" if row.params else "",
+        codes(row.not_sent) if row.not_sent else "",
     ]
     said = ", ".join(condition for condition in conditions if condition)
     otherwise = row.said in {outcome.Said.INTENT, outcome.Said.REFUSED} and not said
@@ -244,6 +246,21 @@ def _prepare() -> str:
 
 
 def _follow() -> str:
+    return (
+        "## What a followed intent means\n\nAn open invoice in `processing` has one.\n\n"
+        + _by_status(following.FOLLOW)
+    )
+
+
+def _watch() -> str:
+    return (
+        "## What a watched intent means\n\n"
+        "Watched is the live intent of a superseded attempt: that attempt's charge may still "
+        "come.\n\n" + _by_status(watching.WATCH)
+    )
+
+
+def _by_status(rules: Iterable[following.Row | watching.Row]) -> str:
     rows = [
         (
             row.id,
@@ -252,11 +269,9 @@ def _follow() -> str:
             f"`{row.act}`",
             row.because,
         )
-        for row in following.FOLLOW
+        for row in rules
     ]
-    return (
-        "## What a followed intent means\n\n" + table("id|intent|invoice|then|because", rows) + "\n"
-    )
+    return table("id|intent|invoice|then|because", rows) + "\n"
 
 
 def _verdicts() -> str:
