@@ -27,6 +27,7 @@ def test_a_good_card_pays_once_and_the_charge_is_the_latest(stripe: Client) -> N
         1000,
         {"order": "7"},
     )
+    assert (charge["paid"], charge["captured"], charge["refunded"]) == (True, True, False)
 
 
 def test_a_succeeded_intent_refuses_confirm_and_cancel_and_shows_itself(stripe: Client) -> None:
@@ -65,6 +66,7 @@ def test_a_declining_card_leaves_the_intent_payable_with_a_failed_charge(
     assert after["latest_charge"] == error["charge"] == after["last_payment_error"]["charge"]
     charge = stripe.get(f"/v1/charges/{error['charge']}").body
     assert (charge["status"], charge["failure_code"]) == ("failed", card.decline.code)
+    assert (charge["paid"], charge["captured"], charge["amount_captured"]) == (False, False, 0)
     assert stripe.confirm(intent["id"], payment_method="pm_card_visa").body["status"] == "succeeded"
 
 
@@ -249,6 +251,8 @@ DEBITS = [
     ("eur", "pm_successDelayed_de", 179, "processing", None),
     ("eur", "pm_successDelayed_de", 180, "succeeded", None),
     ("eur", "pm_disputed_de", 20, "succeeded", None),
+    ("eur", "pm_failedDelayed_de", 179, "processing", None),
+    ("eur", "pm_failedDelayed_de", 180, "requires_payment_method", "incorrect_account_holder_name"),
 ]  # fmt: skip
 
 
