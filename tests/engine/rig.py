@@ -16,13 +16,15 @@ import psycopg
 from typing_extensions import override
 
 from anchorhold.domain.answer import Deadline
+from anchorhold.domain.hold import Claim
 from anchorhold.domain.ids import ACCOUNT, AccountId, IdKind, InvoiceId
 from anchorhold.domain.scope import Scope
 from anchorhold.domain.timing import Timing
 from anchorhold.engine.charge import Charged, charge
+from anchorhold.engine.collect import collect
 from anchorhold.engine.deps import Connected, Deps
 from anchorhold.engine.prepare import prepare_intent, set_up_customer
-from anchorhold.engine.tick import tick
+from anchorhold.engine.tick import Ticked, tick
 from anchorhold.entropy import new_id
 from anchorhold.store import accounts, customers, holds, intents, invoices
 from anchorhold.store.accounts import NewConnection
@@ -190,6 +192,8 @@ class Rig:
     timing: Timing = field(default_factory=Timing)
     log: Quiet = field(default_factory=Quiet)
     stripe_account: str = STRIPE_ACCOUNT
+    secret_key: str = SECRET_KEY
+    connected: bool = True
 
     def deps(self, gate: Gate | None = None) -> Deps:
         """A process of its own: what it does passes `gate`."""
@@ -200,7 +204,7 @@ class Rig:
     def provider(self) -> StripeProvider:
         """The real client, on the twin in memory."""
         return StripeProvider(
-            SECRET_KEY,
+            self.secret_key,
             self.transport,
             breaker=Breaker(),
             limiter=Limiter(per_endpoint=1e6, per_account=1e6),
@@ -256,10 +260,24 @@ class Rig:
         """Everything due was prepared, claimed and charged, one after the other."""
         deps = deps or self.deps()
         await self.prepare(deps)
-        claims = await holds.claim_due(
-            deps.db, self.scope, deps.timing, limit=100, actor=deps.actor
-        )
-        return [await charge(deps, claim) for claim in claims]
+        return await self.charge_all(await self.claim_due(deps), deps)
+
+    async def claim_due(self, deps: Deps | None = None) -> list[Claim]:
+        """Everything that is due is held for a charge."""
+        deps = deps or self.deps()
+        return await holds.claim_due(deps.db, self.scope, deps.timing, limit=100, actor=deps.actor)
+
+    async def charge_all(self, claims: list[Claim], deps: Deps | None = None) -> list[Charged]:
+        """Each claim was charged, one after the other."""
+        return [await charge(deps or self.deps(), claim) for claim in claims]
+
+    async def collect(self, invoice: InvoiceId, deps: Deps | None = None) -> Charged:
+        """An operator collects the invoice."""
+        return await collect(deps or self.deps(), self.scope, invoice)
+
+    async def tick(self, deps: Deps | None = None) -> Ticked:
+        """A worker looks through everything."""
+        return await tick(deps or self.deps(), self.scope)
 
     def later(self, **delta: float) -> None:
         """The database's clock is so much further; leases and holds that ended have ended."""
@@ -320,6 +338,8 @@ class _Only:
 
     async def of(self, scope: Scope) -> Connected | None:
         """The rig's only account."""
+        if not self.rig.connected:
+            return None
         provider: Any = GatedProvider(self.rig.provider(), self.gate)
         return Connected(provider, self.rig.stripe_account, "fingerprint")
 

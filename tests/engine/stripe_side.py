@@ -5,6 +5,7 @@ and for what happens at Stripe while a request is under way.
 """
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 from typing_extensions import override
 
 from anchorhold.domain.ids import InvoiceId
-from anchorhold.twin import PUBLISHABLE_KEY, Broken, Request, Response, Twin
+from anchorhold.twin import PUBLISHABLE_KEY, Broken, Request, Response, Twin, acts
 from anchorhold.twin.world import ACCOUNT
 from tests.engine.rig import Rig
 from tests.twin.client import Answered, Client
@@ -21,6 +22,27 @@ CONFIRM = "POST /v1/payment_intents/{id}/confirm"
 CREATE = "POST /v1/payment_intents"
 CANCEL = "POST /v1/payment_intents/{id}/cancel"
 RETRIEVE = "GET /v1/payment_intents/{id}"
+LIST = "GET /v1/payment_intents"
+EVENTS = "GET /v1/events"
+CUSTOMERS = "POST /v1/customers"
+CUSTOMER = "GET /v1/customers/{id}"
+ATTACH = "POST /v1/payment_methods/{id}/attach"
+ACCOUNT_ITSELF = "GET /v1/account"
+PATHS = {
+    endpoint: re.escape(endpoint).replace(re.escape("{id}"), "[^/]+")
+    for endpoint in (
+        CONFIRM,
+        CREATE,
+        CANCEL,
+        RETRIEVE,
+        LIST,
+        EVENTS,
+        CUSTOMERS,
+        CUSTOMER,
+        ATTACH,
+        ACCOUNT_ITSELF,
+    )
+}
 
 Turn = Callable[[Request], Response | Broken | None]
 """Answers a request itself, or does something and lets it pass (None)."""
@@ -28,15 +50,15 @@ Turn = Callable[[Request], Response | Broken | None]
 
 @dataclass
 class Script:
-    """The twin with somebody in between; each turn is taken once, in order, when its path comes."""
+    """The twin with somebody in between; each turn is taken once, at a call of its endpoint."""
 
     twin: Twin
     turns: list[tuple[str, Turn]] = field(default_factory=list)
 
     def send(self, request: Request) -> Response | Broken:
         """The answer of the turn whose path this is, else the twin's."""
-        for at, (ending, turn) in enumerate(self.turns):
-            if f"{request.method} {request.path}".endswith(ending):
+        for at, (endpoint, turn) in enumerate(self.turns):
+            if re.fullmatch(PATHS[endpoint], f"{request.method} {request.path}"):
                 del self.turns[at]
                 return turn(request) or self.twin.send(request)
         return self.twin.send(request)
@@ -150,6 +172,18 @@ class AtStripe:
     def cancel(self, invoice: InvoiceId) -> None:
         """The merchant cancels the intent in Stripe's dashboard."""
         self.client().done(f"/v1/payment_intents/{self.intent(invoice)['id']}/cancel")
+
+
+def allow_mandates(rig: Rig) -> None:
+    """Every payment method may be debited."""
+    for hidden in rig.twin.account(ACCOUNT).hidden.values():
+        hidden.mandated = True
+
+
+def end_debits(rig: Rig) -> None:
+    """The banks speak now."""
+    for intent in list(rig.twin.account(ACCOUNT).payment_intents):
+        acts.end_debit(rig.twin, intent["id"])
 
 
 class _NoFaults(Client):

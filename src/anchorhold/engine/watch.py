@@ -54,7 +54,13 @@ async def _act(
         case Watch.SETTLE:
             success = Success.of(intent, None)
             await payments.settle(
-                deps.db, scope, watched.invoice_id, success, Source.WATCH, actor=deps.actor
+                deps.db,
+                scope,
+                watched.invoice_id,
+                success,
+                Source.WATCH,
+                actor=deps.actor,
+                rule=row.id,
             )
         case Watch.FOLLOW:
             await watches.follow(deps.db, scope, watched, rule=row.id, actor=deps.actor)
