@@ -10,11 +10,14 @@ import pytest
 import pytest_asyncio
 from typing_extensions import override
 
+from anchorhold.domain.hold import Claim
 from anchorhold.domain.scope import Scope
+from anchorhold.engine.charge import Charged, charge
 from anchorhold.engine.deps import Deps
 from anchorhold.engine.tick import Ticked
 from anchorhold.engine.tick import tick as real_tick
 from anchorhold.twin import FaultKind, Rule
+from anchorhold.worker import charges as charging
 from anchorhold.worker import jobs as jobbing
 from anchorhold.worker import run as running
 from anchorhold.worker.charges import Charges
@@ -233,3 +236,48 @@ async def test_several_accounts_are_collected_side_by_side(world: World) -> None
     async with working(world):
         await world.until(world.settled)
     assert world.paid() == dict.fromkeys([*first, *second], 1)
+
+
+async def test_a_worker_that_its_peers_took_for_dead_registers_again(world: World) -> None:
+    async with working(world):
+        await world.until(lambda: registered(world) == 1)
+        ids = await world.invoices(5)
+        world.sql("DELETE FROM anchorhold.procrastinate_workers")
+        await world.until(world.settled)
+    assert world.paid() == dict.fromkeys(ids, 1)
+
+
+def registered(world: World) -> int:
+    """How many workers Procrastinate knows."""
+    ((number,),) = world.sql("SELECT count(*) FROM anchorhold.procrastinate_workers")
+    return int(number)
+
+
+async def test_a_job_that_is_aborted_does_not_take_its_charges_with_it(
+    world: World, jobs: procrastinate.App, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, goes_on = asyncio.Event(), asyncio.Event()
+
+    async def slow(deps: Deps, claim: Claim) -> Charged:
+        begun.set()
+        await goes_on.wait()
+        return await charge(deps, claim)
+
+    monkeypatch.setattr(charging, "charge", slow)
+    (invoice,) = await world.invoices(1)
+    stop = Stop()
+    at_work = asyncio.create_task(work(world.app, stop))
+    await begun.wait()
+    ((job_id,),) = world.sql(
+        "SELECT id FROM anchorhold.procrastinate_jobs "
+        "WHERE task_name = 'collect' AND status = 'doing'"
+    )
+    await jobs.job_manager.cancel_job_by_id_async(job_id, abort=True)
+    await world.until(lambda: "doing" not in statuses(world))
+    stop.request()
+    _, pending = await asyncio.wait({at_work}, timeout=0.5)
+    assert pending
+    goes_on.set()
+    await at_work
+    assert world.paid() == {invoice: 1}
+    assert world.settled()
