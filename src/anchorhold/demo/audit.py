@@ -65,8 +65,8 @@ class Findings:
 
     @property
     def clean(self) -> bool:
-        """Nothing was doubled, lost, wrong or left behind."""
-        return not (
+        """Something was paid, and nothing was doubled, lost, wrong or left behind."""
+        return self.paid > 0 and not (
             self.double_charges
             or self.lost_payments
             or self.wrong_amounts

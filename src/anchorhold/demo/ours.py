@@ -129,6 +129,7 @@ async def _until_done(scene: Scene, conninfo: str, herd: Herd, tell: Tell) -> No
     try:
         while time.monotonic() < ends:
             standing = await asyncio.to_thread(_standing, conninfo)
+            herd.require_alive()
             tell(standing, herd.kills)
             if standing.left == 0 and killer.done():
                 return

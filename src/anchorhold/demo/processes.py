@@ -65,6 +65,13 @@ class Herd:
         self.kills += 1
         await self._begin(slot)
 
+    def require_alive(self) -> None:
+        """Nobody ended by itself. Raises `ProgramError` with the last words of one that did."""
+        for process in self._running.values():
+            if process.returncode is not None and process.returncode != -signal.SIGKILL:
+                words = self._log.read_text(encoding="utf-8", errors="replace").strip()
+                raise ProgramError(f"a worker ended with {process.returncode}: {words[-400:]}")
+
     @property
     def ended(self) -> bool:
         """Every process came to its own end."""

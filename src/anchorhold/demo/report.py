@@ -61,8 +61,9 @@ def tell(console: Console, outcome: Outcome, plain: PlainOutcome) -> None:
     console.print(f"Faults that met Anchorhold's requests: {met or 'none'}.")
     if found.clean:
         console.print(
-            f"[bold green]Proved:[/] {outcome.kills} workers died in mid-charge, and every "
-            "payment at Stripe is recorded once: none taken twice, none lost."
+            f"[bold green]Proved:[/] {outcome.kills} workers died in mid-charge, and each of the "
+            f"{found.paid} payments at Stripe is recorded once: none taken twice, none lost."
         )
     else:
-        console.print(f"[bold red]Not proved:[/] look at {', '.join(found.named) or 'the holds'}.")
+        named = ", ".join(found.named) or "what is left to do"
+        console.print(f"[bold red]Not proved:[/] look at {named}.")
