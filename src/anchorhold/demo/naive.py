@@ -7,7 +7,6 @@ trace before the call, a new idempotency key for each try. `python -m anchorhold
 import sys
 
 import psycopg
-
 import stripe
 
 TRIES = 3
