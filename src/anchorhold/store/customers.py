@@ -1,5 +1,6 @@
 """Customers, and what they are at the connected Stripe account."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from psycopg.types.json import Json
@@ -55,6 +56,43 @@ async def begin(
         stripe_customer_id=stripe_customer_id,
         payment_method=payment_method,
     )
+
+
+async def begin_all(
+    db: Db, scope: Scope, customer_ids: Sequence[CustomerId] | None = None
+) -> int:
+    """These customers have a row for the connected Stripe account, or all; how many are new.
+
+    One whose reference is a Stripe id (`cus_…`) is that customer; Stripe is asked for the others.
+    Nothing happens while the mode is not connected: connecting it asks again.
+    """
+    begun = await db.one(
+        """
+        WITH begun AS (
+            INSERT INTO anchorhold.stripe_customer
+                   (account_id, livemode, customer_id, stripe_account, params,
+                    stripe_customer_id, requested_method)
+            SELECT c.account_id, c.livemode, c.id, k.stripe_account,
+                   json_strip_nulls(json_build_object(
+                       'email', c.email,
+                       'metadata', json_build_object('anchorhold_account_id', c.account_id,
+                                                     'anchorhold_customer_id', c.id))),
+                   CASE WHEN c.reference ~ '^cus_[A-Za-z0-9]+$' THEN c.reference END,
+                   c.payment_method
+              FROM anchorhold.customer c
+              JOIN anchorhold.connection k USING (account_id, livemode)
+             WHERE c.account_id = %(account_id)s AND c.livemode = %(livemode)s
+               AND (%(customer_ids)s::text[] IS NULL OR c.id = ANY(%(customer_ids)s))
+            ON CONFLICT DO NOTHING
+            RETURNING customer_id
+        )
+        SELECT count(*) FROM begun
+        """,
+        int,
+        **scope.params,
+        customer_ids=None if customer_ids is None else list(customer_ids),
+    )
+    return begun or 0
 
 
 async def take_unready(

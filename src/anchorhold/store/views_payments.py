@@ -1,0 +1,68 @@
+"""Payments as people and programs read them; nothing here is written."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from anchorhold.domain.ids import AccountId, AttemptId, InvoiceId, PaymentId
+from anchorhold.domain.payment import Source
+from anchorhold.domain.scope import Scope
+from anchorhold.store.db import Db
+
+
+@dataclass(frozen=True, slots=True)
+class PaymentView:
+    """One success at Stripe, recorded once; amounts in minor units."""
+
+    id: PaymentId
+    account_id: AccountId
+    livemode: bool
+    invoice_id: InvoiceId
+    attempt_id: AttemptId | None
+    intent_id: str
+    stripe_account: str
+    charge_id: str | None
+    amount: int
+    amount_refunded: int
+    currency: str
+    source: Source
+    created_at: datetime
+
+
+async def page(
+    db: Db, scope: Scope, *, invoice_id: InvoiceId | None, after: str | None, limit: int
+) -> list[PaymentView]:
+    """Up to `limit` payments, newest first, from behind the id `after`."""
+    return await db.all(
+        """
+        SELECT p.id, p.account_id, p.livemode, p.invoice_id, p.attempt_id,
+               p.stripe_intent_id AS intent_id, p.stripe_account, p.charge_id, p.amount,
+               p.amount_refunded, p.currency, p.source, p.created_at
+          FROM anchorhold.payment p
+         WHERE p.account_id = %(account_id)s AND p.livemode = %(livemode)s
+           AND (%(invoice_id)s::text IS NULL OR p.invoice_id = %(invoice_id)s)
+           AND (%(after)s::text IS NULL OR p.id < %(after)s)
+         ORDER BY p.id DESC
+         LIMIT %(limit)s
+        """,
+        PaymentView,
+        **scope.params,
+        invoice_id=invoice_id,
+        after=after,
+        limit=limit,
+    )
+
+
+async def count(db: Db, scope: Scope, *, invoice_id: InvoiceId | None) -> int:
+    """How many payments the filter fits."""
+    found = await db.one(
+        """
+        SELECT count(*)
+          FROM anchorhold.payment p
+         WHERE p.account_id = %(account_id)s AND p.livemode = %(livemode)s
+           AND (%(invoice_id)s::text IS NULL OR p.invoice_id = %(invoice_id)s)
+        """,
+        int,
+        **scope.params,
+        invoice_id=invoice_id,
+    )
+    return found or 0
