@@ -124,6 +124,21 @@ class Code(Enum):
         "than the one connected now.",
         "Connect the former Stripe account again, or write the invoice off.",
     )
+    HOLD_LIVE = Row(
+        Kind.STATE,
+        "Invoice {invoice} is being charged by {actor}, until {hold_until} at the latest.",
+        "Run the check after that; it is needed only if no answer was saved by then.",
+    )
+    CHANGED_MEANWHILE = Row(
+        Kind.STATE,
+        "Invoice {invoice} changed while the question was open, so nothing was done.",
+        "Look at it with `anchorhold invoice show {invoice}` and run the command again.",
+    )
+    ACCOUNT_EXISTS = Row(
+        Kind.STATE,
+        "There is already an account {name}.",
+        "Use it, or choose another name.",
+    )
 
     # It does not exist, or not for this account.
     INVOICE_NOT_FOUND = Row(
@@ -134,6 +149,11 @@ class Code(Enum):
     )
     ACCOUNT_NOT_FOUND = Row(
         Kind.MISSING, "There is no account {id}.", "Connect one with `anchorhold account connect`."
+    )
+    ACCOUNT_MISSING = Row(
+        Kind.MISSING,
+        "There is no account yet.",
+        "Make one with `anchorhold account connect`, or start everything with `anchorhold up`.",
     )
     ATTEMPT_NOT_FOUND = Row(
         Kind.MISSING, "There is no attempt {id}.", "List them with `anchorhold attempt list`."
@@ -181,6 +201,21 @@ class Code(Enum):
         "{left} and {right} cannot be compared: they are not in one currency.",
         "Use amounts of one currency.",
     )
+    ACCOUNT_AMBIGUOUS = Row(
+        Kind.INPUT,
+        "There are several accounts: {names}.",
+        "Choose one with --account.",
+    )
+    CONFIRMATION_MISSING = Row(
+        Kind.INPUT,
+        "Nobody can be asked whether to {act}, because this is no terminal.",
+        "Run it again with --yes, or with --dry-run to see what would happen.",
+    )
+    FAULT_RULE_INVALID = Row(
+        Kind.INPUT,
+        "'{text}' is not a fault rule: {reason}.",
+        "Write kind, when and endpoint: 'dropped_after 2% POST /v1/payment_intents*'.",
+    )
     IMPORT_FILE_UNREADABLE = Row(
         Kind.INPUT,
         "The file {path} cannot be read: {reason}.",
@@ -190,6 +225,16 @@ class Code(Enum):
         Kind.INPUT,
         "The file {path} has no column {columns}.",
         "Name the columns in its first line; nothing was imported.",
+    )
+    IMPORT_COLUMN_UNKNOWN = Row(
+        Kind.INPUT,
+        "The file {path} has a column {column} that nobody reads; {suggestion}.",
+        "Correct its name or take it out; nothing was imported.",
+    )
+    IMPORT_ROWS_INVALID = Row(
+        Kind.INPUT,
+        "Of the {rows} rows of {path}, {bad} cannot be imported.",
+        "Correct them, or leave them out with --skip-bad; nothing was imported.",
     )
     IMPORT_ROW_INVALID = Row(
         Kind.INPUT,
@@ -264,6 +309,11 @@ class Code(Enum):
         Kind.SETUP,
         "Another program listens on {listen}.",
         "Stop it, or set ANCHORHOLD_LISTEN to a free port.",
+    )
+    TWIN_PORT_TAKEN = Row(
+        Kind.SETUP,
+        "Another program listens on {listen}, where the twin was to listen.",
+        "Stop it, or choose another port with --port (--twin-port of `anchorhold up`).",
     )
     DATABASE_UNREACHABLE = Row(
         Kind.DATABASE,

@@ -81,14 +81,13 @@ WITH given AS MATERIALIZED (
 SELECT id, reference, customer_id, true AS created, false AS differs FROM taken
 UNION ALL
 SELECT i.id, i.reference, i.customer_id, false AS created,
-       (i.amount_due, i.currency, c.reference) IS DISTINCT FROM
+       (i.amount_due, i.currency, k.reference) IS DISTINCT FROM
        (g.amount, g.currency, g.customer) AS differs
   FROM given g
   JOIN anchorhold.invoice i
     ON i.account_id = %(account_id)s AND i.livemode = %(livemode)s
    AND i.reference = g.reference
-  JOIN anchorhold.customer c
-    ON c.account_id = i.account_id AND c.livemode = i.livemode AND c.id = i.customer_id
+  LEFT JOIN known k ON k.id = i.customer_id
 """
 
 
