@@ -1,0 +1,147 @@
+"""`anchorhold account`: accounts and their connection to Stripe."""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from anchorhold.cli import objects
+from anchorhold.cli.call import Call, Format, noun, verb
+from anchorhold.cli.connecting import accepted, ask_for_key, connect
+from anchorhold.cli.objects import Object
+from anchorhold.cli.output import Column, console, print_json, show_one, table
+from anchorhold.cli.session import opened, session
+from anchorhold.domain.ids import ACCOUNT
+from anchorhold.domain.refusals import Code, Refusal
+from anchorhold.engine.tick import account_accepted
+from anchorhold.entropy import new_id
+from anchorhold.store import accounts
+from anchorhold.store.accounts import Account
+
+DEFAULT = "default"
+
+app = noun(
+    "Accounts and their connection to Stripe.",
+    "anchorhold account connect",
+    "anchorhold account list",
+)
+
+Name = Annotated[str, typer.Argument(help="The account's name.")]
+
+COLUMNS: Sequence[Column[Account]] = (
+    Column("id", lambda row: row.id),
+    Column("name", lambda row: row.name),
+    Column("mode", lambda row: _mode(row.livemode)),
+    Column("stripe account", lambda row: row.stripe_account or "not connected"),
+    Column("key", lambda row: f"…{row.key_last4}" if row.key_last4 else "-", from_width=90),
+    Column("Stripe says", lambda row: row.refused_reason or "-", from_width=110),
+)
+
+
+def _mode(livemode: bool | None) -> str:  # noqa: FBT001 - it is the row's own column
+    return {None: "-", True: "live", False: "test"}[livemode]
+
+
+@verb(
+    app,
+    "create",
+    "anchorhold account create",
+    "anchorhold account create acme",
+    scoped=False,
+)
+async def create(call: Call, name: Name = DEFAULT) -> None:
+    """Make an account.
+
+    An account is one tenant: its customers, invoices and Stripe keys. `connect` makes one too.
+    """
+    async with opened() as process:
+        made = await accounts.create(process.deps.db, new_id(ACCOUNT), name)
+    if made is None:
+        raise Refusal(Code.ACCOUNT_EXISTS, name=name)
+    data: Object = {"object": "account", "id": made, "name": name}
+    show_one(call, made, data, lambda: print(f"made account {name} ({made})"))
+
+
+@verb(
+    app,
+    "connect",
+    "ANCHORHOLD_STRIPE_KEY=sk_test_… anchorhold account connect",
+    "anchorhold account connect acme < key.txt",
+    scoped=False,
+)
+async def connect_(call: Call, name: Name = DEFAULT) -> None:
+    """Store a Stripe key for an account, made if it is not there; the key says which mode.
+
+    The key comes from ANCHORHOLD_STRIPE_KEY, else from a hidden prompt, or from standard input
+    when that is no terminal. Stripe is asked whether it accepts the key before it is stored,
+    encrypted. A refusal of the last key is forgotten.
+    """
+    async with opened() as process:
+        secret = ask_for_key(process)
+        done = await connect(process, name, secret)
+    account = done.scope.account_id
+    mode = _mode(done.scope.livemode)
+    data: Object = {
+        "object": "connection",
+        "id": account,
+        "account_id": account,
+        "name": name,
+        "livemode": done.scope.livemode,
+        "stripe_account": done.stripe_account,
+        "key_last4": done.key_last4,
+        "customers_waiting": done.waiting,
+    }
+
+    def screen() -> None:
+        print(f"{name} uses Stripe account {done.stripe_account} in {mode} mode")
+        print(f"key …{done.key_last4}, stored encrypted; {done.waiting:,} customers to set up")
+
+    show_one(call, account, data, screen)
+
+
+@verb(
+    app,
+    "list",
+    "anchorhold account list",
+    "anchorhold account list --output json",
+    scoped=False,
+)
+async def list_(call: Call) -> None:
+    """List the accounts, a row for each mode that is connected."""
+    async with opened() as process:
+        rows = await accounts.all_accounts(process.deps.db)
+    match call.format:
+        case Format.JSON:
+            data = [objects.account(row) for row in rows]
+            print_json({"object": "list", "data": data, "has_more": False})
+        case Format.TABLE:
+            out = console()
+            out.print(table(COLUMNS, rows, out.width) if rows else "no account yet")
+        case _:
+            for row in rows:
+                show_one(call, row.id, objects.account(row), lambda: None)
+
+
+@verb(app, "check", "anchorhold account check", "anchorhold account check --account acme --live")
+async def check(call: Call) -> None:
+    """Ask Stripe whether it accepts the stored key; lift the flag if it does again.
+
+    While Stripe refuses a key, nothing is charged with it. Exit code 2 when it is refused.
+    """
+    async with session(call) as desk:
+        provider = (await desk.connected()).provider
+        deadline = provider.deadline(desk.timing.check_cut_seconds)
+        owner = accepted(await provider.retrieve_account(deadline), desk.app.wires.base)
+        await account_accepted(desk.app.deps, desk.scope)
+    data: Object = {
+        "object": "connection",
+        "id": desk.scope.account_id,
+        "account_id": desk.scope.account_id,
+        "livemode": desk.scope.livemode,
+        "stripe_account": owner,
+        "accepted": True,
+    }
+    mode = _mode(desk.scope.livemode)
+    show_one(
+        call, owner, data, lambda: print(f"Stripe accepts the {mode} mode key: account {owner}")
+    )

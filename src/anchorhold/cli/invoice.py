@@ -1,0 +1,131 @@
+"""`anchorhold invoice`: import, list, show, story, collect."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from anchorhold.cli import importing, objects, words
+from anchorhold.cli.call import Call, noun, verb
+from anchorhold.cli.finding import the_customer, the_invoice
+from anchorhold.cli.invoice_screen import show_screen
+from anchorhold.cli.output import Column, Listing, show_list, show_one
+from anchorhold.cli.session import Session, session
+from anchorhold.domain.invoice import InvoiceStatus, PaymentStatus
+from anchorhold.store import views_attempts, views_invoices, views_payments
+from anchorhold.store.views_invoices import InvoiceFilter, InvoiceView
+
+app = noun(
+    "Import, show and collect invoices; tell one's story.",
+    "anchorhold invoice import invoices.csv",
+    "anchorhold invoice list --status open",
+)
+
+NAME = typer.Argument(metavar="INVOICE", help="Its id, or your own reference.")
+Name = Annotated[str, NAME]
+
+
+@verb(
+    app,
+    "import",
+    "anchorhold invoice import invoices.csv --dry-run",
+    "anchorhold invoice import invoices.csv",
+)
+async def import_(
+    call: Call,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A CSV file; - for stdin.")],
+    *,
+    skip_bad: Annotated[
+        bool, typer.Option("--skip-bad", help="Leave bad rows out instead of refusing the file.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would happen, and change nothing.")
+    ] = False,
+) -> None:
+    """Take in the invoices of a CSV file: all of its rows, or none.
+
+    The first line names the columns, in any order: customer, amount, currency, due_date and
+    reference, and if you like email and payment_method. An amount is a plain decimal (149.00), a
+    due date a date (midnight UTC) or a time with its offset. customer is your own reference of
+    the customer or a Stripe id (cus_…), reference your own name of the invoice: unique, so that
+    the same file twice changes nothing. A reference that is there with another amount, currency
+    or customer is named and left as it is.
+    """
+    judged = importing.read_file(file)
+    importing.require_good(file, judged, skip_bad=skip_bad)
+    async with session(call) as desk:
+        await importing.run(call, desk, judged, dry_run=dry_run)
+
+
+@verb(
+    app,
+    "list",
+    "anchorhold invoice list --status open",
+    "anchorhold invoice list --customer acme --output json",
+    listed=True,
+)
+async def list_(
+    call: Call,
+    *,
+    status: Annotated[InvoiceStatus | None, typer.Option("--status", help="Only these.")] = None,
+    payment_status: Annotated[
+        PaymentStatus | None, typer.Option("--payment-status", help="Only these.")
+    ] = None,
+    customer: Annotated[
+        str | None, typer.Option("--customer", help="Only of this customer: id or reference.")
+    ] = None,
+) -> None:
+    """List invoices, newest first."""
+    async with session(call) as desk:
+        found = await the_customer(desk, customer) if customer else None
+        which = InvoiceFilter(status, payment_status, found.id if found else None)
+        flags = [
+            f" --status {status.value}" if status else "",
+            f" --payment-status {payment_status.value}" if payment_status else "",
+            f" --customer {customer}" if customer else "",
+        ]
+        await show_list(call, _listing(desk, which, "".join(flags)))
+
+
+def _listing(desk: Session, which: InvoiceFilter, flags: str) -> Listing[InvoiceView]:
+    return Listing(
+        again=f"anchorhold invoice list{flags}",
+        columns=_columns(desk),
+        id_of=lambda row: row.id,
+        to_object=lambda row: objects.invoice(row, desk.timing),
+        fetch=lambda after, limit: views_invoices.page(
+            desk.db, desk.scope, which, after=after, limit=limit
+        ),
+        total=lambda: views_invoices.count(desk.db, desk.scope, which),
+        empty="No invoices fit." if flags else "No invoices yet: `anchorhold invoice import FILE`.",
+    )
+
+
+def _columns(desk: Session) -> Sequence[Column[InvoiceView]]:
+    return (
+        Column("id", lambda row: row.id),
+        Column("reference", lambda row: row.reference, from_width=90),
+        Column("amount", lambda row: words.money(row.amount_due, row.currency), right=True),
+        Column("status", words.status),
+        Column("customer", lambda row: row.customer_reference, from_width=110),
+        Column("due", lambda row: desk.when.at(row.due_at), from_width=140),
+        Column("next", lambda row: words.next_step(row, desk.timing, desk.when), from_width=120),
+    )
+
+
+@verb(app, "show", "anchorhold invoice show inv_…", "anchorhold invoice show R-1001 -o json")
+async def show(call: Call, name: Name) -> None:
+    """Show one invoice: where it stands, what is known, what happens next."""
+    async with session(call) as desk:
+        invoice = await the_invoice(desk, name)
+        attempts = await views_attempts.page(
+            desk.db, desk.scope, state=None, invoice_id=invoice.id, after=None, limit=5
+        )
+        payments = await views_payments.page(
+            desk.db, desk.scope, invoice_id=invoice.id, after=None, limit=5
+        )
+    data = objects.invoice(invoice, desk.timing)
+    data["attempts"] = [objects.attempt(row) for row in attempts]
+    data["payments"] = [objects.payment(row) for row in payments]
+    show_one(call, invoice.id, data, lambda: show_screen(desk, invoice, attempts, payments))

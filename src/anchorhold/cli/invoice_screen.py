@@ -1,0 +1,69 @@
+"""The screen of one invoice: where it stands, what is known, what happens next."""
+
+from collections.abc import Sequence
+
+from anchorhold.cli import words
+from anchorhold.cli.session import Session
+from anchorhold.domain.hold import HoldState
+from anchorhold.store.views_attempts import AttemptView
+from anchorhold.store.views_invoices import InvoiceView
+from anchorhold.store.views_payments import PaymentView
+
+LABEL_WIDTH = 12
+
+
+def line(label: str, text: str) -> None:
+    """One line of a screen: what it is about, and what there is to say."""
+    print(f"{label:<{LABEL_WIDTH}}{text}")
+
+
+def head(invoice: InvoiceView) -> str:
+    """The line that every screen about an invoice begins with."""
+    amount = words.money(invoice.amount_due, invoice.currency)
+    return f"{invoice.id}  {amount}  {words.status(invoice)}"
+
+
+def show_screen(
+    desk: Session,
+    invoice: InvoiceView,
+    attempts: Sequence[AttemptView],
+    payments: Sequence[PaymentView],
+) -> None:
+    """The invoice with its last attempts and payments."""
+    when = desk.when
+    print(head(invoice))
+    line("Reference", invoice.reference)
+    line("Customer", f"{invoice.customer_id}  {invoice.customer_reference}")
+    paid = words.money(invoice.amount_paid, invoice.currency)
+    line("Due", f"{when.at(invoice.due_at)}, {paid} paid")
+    if invoice.hold is not HoldState.NONE:
+        line("Hold", words.hold(invoice, when))
+    line("At Stripe", invoice.followed_intent_id or invoice.intent_id or _no_intent(invoice))
+    for attempt in attempts:
+        line("Attempt", _attempt(desk, attempt))
+    for payment in payments:
+        amount = words.money(payment.amount, payment.currency)
+        brought = f"brought by the {payment.source.value}"
+        line("Payment", f"{payment.id}  {amount}  {brought}  {when.at(payment.created_at)}")
+    if invoice.last_error:
+        line("Last error", said(invoice.last_error))
+    line("Next", words.next_step(invoice, desk.timing, when))
+    line("Story", f"anchorhold invoice story {invoice.id}")
+
+
+def _no_intent(invoice: InvoiceView) -> str:
+    return "no live PaymentIntent" if invoice.paid_at else "no PaymentIntent yet"
+
+
+def _attempt(desk: Session, attempt: AttemptView) -> str:
+    parts = [attempt.id, attempt.kind.value, words.attempt_state(attempt.state)]
+    if attempt.decline:
+        parts.append(said(attempt.decline))
+    return "  ".join([*parts, desk.when.at(attempt.claimed_at)])
+
+
+def said(error: dict[str, object]) -> str:
+    """What Stripe said, in its words, with the code that counts."""
+    code = error.get("decline_code") or error.get("code") or "error"
+    message = str(error.get("message") or "")
+    return f"{code}: {message}" if message else str(code)

@@ -1,0 +1,138 @@
+"""What is printed as JSON: the API's objects, with its field names.
+
+Amounts are whole minor units; `display` has each of them for people. Times are UTC with `Z`.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import fields, is_dataclass
+from datetime import UTC, datetime
+from enum import Enum
+from typing import Any, Final
+
+from anchorhold.cli import words
+from anchorhold.domain.timing import Timing
+from anchorhold.store.accounts import Account
+from anchorhold.store.views_attempts import AttemptView
+from anchorhold.store.views_customers import CustomerView
+from anchorhold.store.views_invoices import InvoiceView
+from anchorhold.store.views_journal import JournalEntry
+from anchorhold.store.views_notices import NoticeView
+from anchorhold.store.views_payments import PaymentView
+
+Object = dict[str, object]
+
+_HOLD: Final = frozenset(
+    {
+        "hold", "hold_until", "hold_attempt", "hold_attempt_kind", "hold_attempt_state",
+        "hold_actor", "held_since", "provider_synced_at", "followed_at", "now",
+    }
+)  # fmt: skip
+"""Columns that an invoice shows inside `hold`."""
+
+
+def invoice(view: InvoiceView, timing: Timing) -> Object:
+    """An invoice."""
+    return {
+        "object": "invoice",
+        **_columns(view, without=_HOLD),
+        "amount_remaining": view.amount_due - view.amount_paid,
+        "hold": _hold(view, timing),
+        "display": _display(
+            view.currency,
+            amount_due=view.amount_due,
+            amount_paid=view.amount_paid,
+            amount_remaining=view.amount_due - view.amount_paid,
+        ),
+    }
+
+
+def hold(view: InvoiceView, timing: Timing) -> Object:
+    """The hold of an invoice as an object of its own; its id is the invoice's."""
+    return {
+        "object": "hold",
+        "id": view.id,
+        "account_id": view.account_id,
+        "livemode": view.livemode,
+        "invoice_id": view.id,
+        "status": view.status.value,
+        "payment_status": view.payment_status.value,
+        "currency": view.currency,
+        "amount_remaining": view.amount_due - view.amount_paid,
+        **_hold(view, timing),
+        "intent_id": view.followed_intent_id or view.intent_id,
+        "display": _display(view.currency, amount_remaining=view.amount_due - view.amount_paid),
+    }
+
+
+def _hold(view: InvoiceView, timing: Timing) -> Object:
+    return {
+        "state": view.hold.value,
+        "since": plain(view.held_since or view.followed_at),
+        "until": plain(view.hold_until),
+        "next_check_at": plain(words.next_check(view, timing)),
+        "asked_at": plain(view.provider_synced_at),
+        "attempt_id": view.hold_attempt,
+        "attempt_state": plain(view.hold_attempt_state),
+        "kind": plain(view.hold_attempt_kind),
+        "actor": view.hold_actor,
+    }
+
+
+def attempt(view: AttemptView) -> Object:
+    """An attempt."""
+    display = _display(view.currency, amount=view.amount)
+    return {"object": "attempt", **_columns(view), "display": display}
+
+
+def payment(view: PaymentView) -> Object:
+    """A payment."""
+    display = _display(view.currency, amount=view.amount, amount_refunded=view.amount_refunded)
+    return {"object": "payment", **_columns(view), "display": display}
+
+
+def customer(view: CustomerView) -> Object:
+    """A customer."""
+    return {"object": "customer", **_columns(view)}
+
+
+def notice(view: NoticeView) -> Object:
+    """A notice."""
+    return {"object": "notice", **_columns(view)}
+
+
+def account(view: Account) -> Object:
+    """An account in one mode."""
+    return {"object": "account", **_columns(view)}
+
+
+def entry(row: JournalEntry, sentence: str) -> Object:
+    """One line of a story: the row of the journal, and what people read."""
+    return {"object": "journal_entry", "id": row.entry, **_columns(row), "sentence": sentence}
+
+
+def plain(value: object) -> Any:
+    """A value as JSON has it."""
+    match value:
+        case datetime():
+            return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
+        case Enum():
+            return value.value
+        case Mapping():
+            return {str(key): plain(item) for key, item in value.items()}
+        case str() | int() | None:
+            return value
+        case Iterable():
+            return [plain(item) for item in value]
+        case _:
+            return value
+
+
+def _columns(view: object, *, without: frozenset[str] = frozenset()) -> Object:
+    if not is_dataclass(view):
+        raise TypeError("a row of a view is a dataclass")
+    names = [field.name for field in fields(view) if field.name not in without]
+    return {name: plain(getattr(view, name)) for name in names}
+
+
+def _display(currency: str, **amounts: int) -> dict[str, str]:
+    return {name: words.money(amount, currency) for name, amount in amounts.items()}
