@@ -1,0 +1,44 @@
+"""Charges whose result was lost, each leaving a stale hold for the sweep."""
+
+import contextlib
+
+from anchorhold.domain.ids import InvoiceId
+from anchorhold.twin.faults import FaultKind, Rule
+from tests.engine.rig import CrashError, Gate, Rig, When
+from tests.engine.stripe_side import CONFIRM, RETRIEVE
+
+
+async def crashed(
+    world: Rig, when: When, at: str = "stripe confirm_intent", method: str = "pm_card_visa"
+) -> InvoiceId:
+    """The owner died around this step, and its hold has ended since."""
+    invoice = await world.invoice(method=method)
+    await world.prepare()
+    await dies(world, when, at)
+    return invoice
+
+
+async def dies(world: Rig, when: When, at: str = "stripe confirm_intent") -> None:
+    """A worker charges what is due, dies around this step, and the hold ends."""
+    with contextlib.suppress(CrashError):
+        await world.charge_due(world.deps(Gate(dies_at=(at, 1, when))))
+    world.later(minutes=6)
+
+
+async def unknown(
+    world: Rig, kind: FaultKind = FaultKind.DROPPED_AFTER, method: str = "pm_card_visa"
+) -> InvoiceId:
+    """The confirm met this fault, the look at the intent failed, and the hold has ended since."""
+    invoice = await world.invoice(method=method)
+    await world.prepare()
+    world.twin.faults.replace(
+        [
+            Rule(kind, CONFIRM, frozenset({1}), seconds=3600),
+            Rule(FaultKind.DROPPED_BEFORE, RETRIEVE, frozenset({1})),
+        ]
+    )
+    await world.charge_due()
+    world.twin.faults.replace([])
+    assert world.row(invoice)["payment_status"] == "unknown"
+    world.later(minutes=6)
+    return invoice
