@@ -105,14 +105,25 @@ class JobWake:
     ) -> None:
         """A job of this name waits for the scope; with `lock` at most one that was not begun."""
         mode = "live" if scope.livemode else "test"
+        whole_lock = f"{name} {scope.account_id} {mode} {lock}" if lock else None
+        # A conflict is harmless, but PostgreSQL logs each one as an error: so look first.
+        if whole_lock and await self._waits(whole_lock):
+            return
         task = self._jobs.configure_task(
             name,
-            queueing_lock=f"{name} {scope.account_id} {mode} {lock}" if lock else None,
+            queueing_lock=whole_lock,
             schedule_at=at,
             schedule_in={"milliseconds": ceil(in_s * 1000)} if in_s else None,
         )
         with suppress(AlreadyEnqueued):
             await task.defer_async(account_id=scope.account_id, livemode=scope.livemode)
+
+    async def _waits(self, lock: str) -> bool:
+        """A job with this lock waits to be begun."""
+        jobs = await self._jobs.job_manager.list_jobs_async(
+            queueing_lock=lock, status=Status.TODO.value
+        )
+        return any(jobs)
 
 
 class Tasks:
