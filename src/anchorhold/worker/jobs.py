@@ -40,7 +40,7 @@ class Shift:
     """What the jobs of one process work with; `batch` is how many charges one job starts."""
 
     deps: Deps
-    charges: Charges
+    running: Charges
     breaker: Breaker
     stop: Stop
     batch: int
@@ -120,9 +120,7 @@ class JobWake:
 
     async def _waits(self, lock: str) -> bool:
         """A job with this lock waits to be begun."""
-        jobs = await self._jobs.job_manager.list_jobs_async(
-            queueing_lock=lock, status=Status.TODO.value
-        )
+        jobs = await self._jobs.job_manager.list_jobs_async(queueing_lock=lock, status="todo")
         return any(jobs)
 
 
@@ -158,7 +156,7 @@ class Tasks:
             scope,
             limit=shift.batch,
             wake=self.wake,
-            charges=shift.charges,
+            charges=shift.running,
             breaker=shift.breaker,
             stop=shift.stop,
         )
