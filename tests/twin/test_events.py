@@ -62,6 +62,22 @@ def test_other_ends_make_their_events(stripe: Client, clock: Clock) -> None:
     ]
 
 
+def test_what_is_undone_makes_its_events_too(stripe: Client, clock: Clock) -> None:
+    customer = stripe.customer("pm_card_visa")
+    stripe.done(f"/v1/payment_methods/{customer['method']}/detach")
+    stripe.ask("DELETE", f"/v1/customers/{customer['id']}")
+    paid = stripe.intent(confirm=True, off_session=True, payment_method="pm_card_refundFail")
+    stripe.done("/v1/refunds", payment_intent=paid["id"])
+    clock.advance(20)
+    assert types(stripe)[2:4] == ["payment_method.detached", "customer.deleted"]
+    assert types(stripe)[-4:] == [
+        "refund.created",
+        "charge.refunded",
+        "refund.failed",
+        "charge.updated",
+    ]
+
+
 def test_an_event_names_the_request_and_its_key(stripe: Client, clock: Clock) -> None:
     confirm = {"confirm": True, "off_session": True, "amount": 500, "currency": "usd"}
     mandate = {"customer_acceptance": {"type": "offline"}}

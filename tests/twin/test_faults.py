@@ -132,6 +132,16 @@ def test_a_late_confirm_locks_its_intent_for_others(stripe: Client, clock: Clock
     assert stripe.post(f"{path}/cancel").error["code"] == "payment_intent_unexpected_state"
 
 
+def test_a_late_update_locks_its_customer_for_other_updates(stripe: Client) -> None:
+    path = f"/v1/customers/{stripe.customer()['id']}"
+    stripe.twin.faults.replace([once(FaultKind.LATE, 30)])
+    assert isinstance(stripe.send("POST", path, {"name": "Ada"}), Broken)
+    assert stripe.post(path, name="Grace").error["code"] == "lock_timeout"
+    assert stripe.get(path).body["name"] is None
+    stripe.twin.run_late()
+    assert stripe.get(path).body["name"] == "Ada"
+
+
 @pytest.mark.parametrize(
     ("kind", "status", "code"),
     [
