@@ -4,7 +4,7 @@ from anchorhold.domain.access import Access, Action, access
 from anchorhold.domain.attempt import AttemptKind
 from anchorhold.domain.hold import Claim
 from anchorhold.domain.ids import InvoiceId
-from anchorhold.domain.invoice import BlockedReason, InvoiceStatus
+from anchorhold.domain.invoice import BlockedReason, Collection, InvoiceStatus
 from anchorhold.domain.next_check import next_check_at
 from anchorhold.domain.refusals import NOTHING_SENT, Code, Refusal
 from anchorhold.domain.scope import Scope
@@ -88,6 +88,9 @@ async def _claim(deps: Deps, scope: Scope, invoice_id: InvoiceId) -> Claim:
     require(deps, scope, invoice_id, now)
     if now.payment_method is None:
         raise Refusal(Code.PAYMENT_METHOD_MISSING, customer=now.customer_id, invoice=invoice_id)
+    if now.collection is Collection.MANUAL and now.intent_id is None:
+        reason = "a payment of it was given back or was less than due, which a person has to settle"
+        raise Refusal(Code.COLLECTION_BLOCKED, invoice=invoice_id, reason=reason)
     raise Refusal(
         Code.PROVIDER_UNAVAILABLE,
         subject=invoice_id,

@@ -1,0 +1,77 @@
+"""A tick: a flagged account is tried again, the rest is looked through."""
+
+from anchorhold.store import accounts
+from anchorhold.store.accounts import NewConnection
+from anchorhold.twin.keyring import KeyState
+from anchorhold.twin.world import ACCOUNT, SECRET_KEY
+from tests.engine.rig import Rig
+from tests.engine.stripe_side import ACCOUNT_ITSELF, CONFIRM, between, meanwhile, unreadable
+
+
+async def flagged(world: Rig) -> bool:
+    connection = await accounts.connection(world.pool, world.scope)
+    assert connection is not None
+    return connection.refused_at is not None
+
+
+async def refused_key(world: Rig) -> None:
+    """A charge met a key that Stripe does not take any more."""
+    await world.invoice()
+    await world.prepare()
+    world.twin.add_key(SECRET_KEY, state=KeyState.EXPIRED)
+    await world.charge_due()
+    assert await flagged(world)
+
+
+async def test_a_flagged_account_is_accepted_again_when_stripe_takes_its_key(world: Rig) -> None:
+    await refused_key(world)
+    assert (await world.tick()).account_refused
+    assert await flagged(world)
+    world.twin.add_key(SECRET_KEY)
+    assert not (await world.tick()).account_refused
+    assert not await flagged(world)
+
+
+async def test_no_answer_leaves_the_flag(world: Rig) -> None:
+    await refused_key(world)
+    world.twin.add_key(SECRET_KEY)
+    between(world, (ACCOUNT_ITSELF, unreadable()))
+    assert (await world.tick()).account_refused
+
+
+async def test_an_account_that_cannot_be_reached_at_all_stays_flagged(world: Rig) -> None:
+    await refused_key(world)
+    world.connected = False
+    assert (await world.tick()).account_refused
+
+
+async def test_a_late_refusal_of_an_old_key_does_not_flag_the_new_one(world: Rig) -> None:
+    await world.invoice()
+    await world.prepare()
+    new = NewConnection(ACCOUNT, b"sealed anew", "5678", "another fingerprint")
+    world.twin.add_key(SECRET_KEY, state=KeyState.REVOKED)
+    connect = "UPDATE anchorhold.connection SET key_fingerprint = %s"
+    between(world, (CONFIRM, meanwhile(lambda: world.sql(connect, new.key_fingerprint))))
+    (charged,) = await world.charge_due()
+    assert (charged.rule, charged.saved) == ("A10", "not_sent")
+    assert not await flagged(world)
+
+
+async def test_a_late_acceptance_of_an_old_key_does_not_clear_the_new_ones_flag(
+    world: Rig,
+) -> None:
+    await refused_key(world)
+    world.twin.add_key(SECRET_KEY)
+    connect = "UPDATE anchorhold.connection SET key_fingerprint = 'another'"
+    between(world, (ACCOUNT_ITSELF, meanwhile(lambda: world.sql(connect))))
+    await world.tick()
+    assert await flagged(world)
+
+
+async def test_a_tick_without_anything_to_do_asks_stripe_nothing(world: Rig) -> None:
+    await world.invoice()
+    await world.charge_due()
+    sent = len(world.twin.requests)
+    ticked = await world.tick()
+    assert (ticked.swept.checks, ticked.followed, ticked.watched) == (0, {}, {})
+    assert len(world.twin.requests) == sent
