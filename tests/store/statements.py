@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeGuard
 
 STORE = Path(__file__).parents[2] / "src" / "anchorhold" / "store"
 
@@ -43,7 +44,7 @@ def statements() -> Iterator[Statement]:
                         yield Statement(f"{path.stem}.{function.name}", sql)
 
 
-def _is_query(node: ast.AST) -> bool:
+def _is_query(node: ast.AST) -> TypeGuard[ast.Call]:
     return (
         isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)

@@ -57,6 +57,7 @@ _PICK = """
               FROM anchorhold.invoice i
              CROSS JOIN LATERAL (
                    SELECT c.stripe_account, s.stripe_customer_id, s.payment_method,
+                          t.stripe_intent_id, t.amount AS intent_amount,
                           coalesce(t.action_since < anchorhold.now() - interval '60 minutes',
                                    false) AS action_is_old
                      FROM anchorhold.connection c
@@ -72,7 +73,9 @@ _PICK = """
                    OFFSET 0) ready
 """
 
-# What both claims do with the invoices they picked: hold, attempt and journal in one commit.
+# What both claims do with the invoices they picked: hold, attempt and journal in one commit. A
+# picked row may have waited for a lock; then PostgreSQL looked at the invoice again, but not at
+# what LATERAL read for the row before it, so that the two are compared here.
 _TAKE = """
     , numbered AS (
         SELECT p.*, ids.attempt_id
@@ -85,7 +88,8 @@ _TAKE = """
                hold_attempt = n.attempt_id
           FROM numbered n
          WHERE i.account_id = n.account_id AND i.livemode = n.livemode AND i.id = n.id
-           AND i.hold_until IS NULL
+           AND i.hold_until IS NULL AND i.intent_id = n.stripe_intent_id
+           AND i.amount_due - i.amount_paid = n.intent_amount
         RETURNING i.account_id, i.livemode, i.id, i.hold_until, i.charge_seq, i.intent_id,
                   i.payment_status, i.amount_due - i.amount_paid AS amount, i.currency,
                   n.attempt_id, n.stripe_account, n.stripe_customer_id, n.payment_method,

@@ -94,7 +94,8 @@ async def begin(
     """The invoice has its `preparing` row, this one or the one that was there before.
 
     The row is committed before the create is sent; whoever repeats the create sends that row's
-    key and parameters. None: the invoice has a live intent by now, or is no longer open.
+    key and parameters. None: the invoice has a live intent by now, or is no longer open, or
+    another caller is at this very step.
     """
     return await db.one(
         """
@@ -216,15 +217,25 @@ async def why_unnamed(db: Db, scope: Scope, invoice_id: InvoiceId, number: int) 
 async def use_up(
     db: Db, scope: Scope, invoice_id: InvoiceId, number: int, *, reason: str, actor: str
 ) -> IntentState | None:
-    """The number is spent and the next prepare takes the next one; None if it has an id by now."""
+    """The number is spent and the next prepare takes the next one; None if it has an id by now.
+
+    Locks the invoice before the intent, as every write does: `name` would meet it in a deadlock.
+    """
     return await db.one(
         """
-        WITH spent AS (
-            UPDATE anchorhold.intent
-               SET state = 'used_up', ended_at = anchorhold.now()
+        WITH inv AS MATERIALIZED (
+            SELECT account_id, livemode, id
+              FROM anchorhold.invoice
              WHERE account_id = %(account_id)s AND livemode = %(livemode)s
-               AND invoice_id = %(invoice_id)s AND number = %(number)s AND state = 'preparing'
-            RETURNING account_id, livemode, invoice_id, number, state
+               AND id = %(invoice_id)s
+               FOR NO KEY UPDATE
+        ), spent AS (
+            UPDATE anchorhold.intent t
+               SET state = 'used_up', ended_at = anchorhold.now()
+              FROM inv
+             WHERE t.account_id = inv.account_id AND t.livemode = inv.livemode
+               AND t.invoice_id = inv.id AND t.number = %(number)s AND t.state = 'preparing'
+            RETURNING t.account_id, t.livemode, t.invoice_id, t.number, t.state
         ), again AS (
             UPDATE anchorhold.invoice i
                SET prepare_at = anchorhold.now()
@@ -272,6 +283,7 @@ async def refuse(
              WHERE account_id = %(account_id)s AND livemode = %(livemode)s
                AND id = %(invoice_id)s AND status = 'open' AND intent_id IS NULL
                AND hold_until IS NULL AND payment_status IN ('pending', 'failed')
+               AND blocked_reason IS DISTINCT FROM 'setup'
             RETURNING account_id, livemode, id, last_error
         ), spent AS (
             UPDATE anchorhold.intent t

@@ -8,9 +8,13 @@ from anchorhold.store.db import Db, only
 
 _SETTLE = """
 WITH inv AS MATERIALIZED (
-    SELECT i.*, c.stripe_account, i.amount_due - i.amount_paid AS remaining
+    SELECT i.*, coalesce(t.stripe_account, c.stripe_account) AS stripe_account,
+           i.amount_due - i.amount_paid AS remaining
       FROM anchorhold.invoice i
       JOIN anchorhold.connection c USING (account_id, livemode)
+      LEFT JOIN anchorhold.intent t
+        ON t.account_id = i.account_id AND t.livemode = i.livemode
+       AND t.stripe_intent_id = %(intent_id)s
      WHERE i.account_id = %(account_id)s AND i.livemode = %(livemode)s
        AND i.id = %(invoice_id)s
        FOR UPDATE OF i
@@ -34,27 +38,22 @@ WITH inv AS MATERIALIZED (
            WHEN %(amount)s > inv.remaining THEN 'overpaid'
            ELSE 'paid' END AS verdict
       FROM inv
-), maker AS (
-    SELECT coalesce(%(attempt_id)s, max(a.id)) AS id
-      FROM anchorhold.attempt a
-     WHERE a.account_id = %(account_id)s AND a.livemode = %(livemode)s
-       AND a.invoice_id = %(invoice_id)s AND a.intent_id = %(intent_id)s
-       AND a.state = 'processing'
 ), proven AS (
     UPDATE anchorhold.attempt a
-       SET state = CASE WHEN a.id = m.id THEN 'succeeded'
-                        ELSE 'superseded' END,
-           cause = CASE WHEN a.id = m.id THEN 'answered'
-                        ELSE 'intent_succeeded' END,
-           charge_id = CASE WHEN a.id = m.id THEN %(charge_id)s
-                            ELSE a.charge_id END,
+       SET (state, cause, charge_id) = (
+               SELECT CASE WHEN made THEN 'succeeded' ELSE 'superseded' END,
+                      CASE WHEN made THEN 'answered' ELSE 'intent_succeeded' END,
+                      CASE WHEN made THEN %(charge_id)s ELSE a.charge_id END
+                 FROM (SELECT a.sent_at IS NOT NULL AND a.id = coalesce(
+                                  %(attempt_id)s, CASE a.state WHEN 'processing' THEN a.id END)
+                      ) AS it (made)),
            rule = coalesce(%(rule)s, a.rule), ended_at = anchorhold.now()
-      FROM judged j, maker m
+      FROM judged j
      WHERE a.account_id = j.account_id AND a.livemode = j.livemode
        AND a.invoice_id = j.id AND a.intent_id = %(intent_id)s
        AND a.kind IN ('auto', 'dunning', 'collect')
        AND (a.state IN ('claimed', 'sending', 'unknown', 'processing')
-            OR (a.state = 'superseded' AND a.id = m.id))
+            OR (a.state = 'superseded' AND a.id = %(attempt_id)s))
     RETURNING a.id
 ), intent AS (
     UPDATE anchorhold.intent t
@@ -148,8 +147,10 @@ async def settle(
     """The payment has its one row and the invoice says so; None when there is no such invoice.
 
     The row count of the payment's INSERT decides whether this is news. A success proves every
-    attempt on its intent and moves the counter if it ended one. The hold stays unless `clears`
-    names it: only the owner's own save and the sweep pass it, a webhook never does.
+    attempt on its intent and moves the counter if it ended one. It was made by the attempt that is
+    named, else by the one that is processing; but by none whose mark `sending` was lost with the
+    tail of the database. The hold stays unless `clears` names it: only the owner's own save and
+    the sweep pass it, a webhook never does.
     """
     return await db.one(
         _SETTLE,

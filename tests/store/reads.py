@@ -1,0 +1,93 @@
+"""TABLE: every read of the store that is about one account and mode."""
+
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from typing import Any
+
+from anchorhold.domain.ids import InvoiceId
+from anchorhold.domain.scope import Scope
+from anchorhold.store import (
+    accounts,
+    checks,
+    intents,
+    invoices,
+    views_attempts,
+    views_customers,
+    views_invoices,
+    views_journal,
+    views_notices,
+    views_payments,
+)
+from anchorhold.store.db import Db
+from anchorhold.store.views_invoices import InvoiceFilter, Lanes
+
+INVOICE = InvoiceId("inv_" + "1".rjust(26, "0"))
+REFERENCE = "R" + "1".rjust(26, "0")
+CUSTOMER = "cus_" + "1".rjust(26, "0")
+
+
+@dataclass(frozen=True)
+class Read:
+    """One read. `run` asks for what the scene has; a stranger is told `nothing`."""
+
+    functions: tuple[str, ...]
+    run: Callable[[Db, Scope], Coroutine[Any, Any, Any]]
+    nothing: Any = None
+
+    def __str__(self) -> str:
+        return self.functions[0]
+
+
+def _read(
+    function: str, run: Callable[[Db, Scope], Coroutine[Any, Any, Any]], nothing: Any = None
+) -> Read:
+    return Read((function,), run, nothing)
+
+
+ANY = InvoiceFilter()
+
+# fmt: off
+READS = (
+    _read("accounts.connection", accounts.connection),
+    Read(("checks._invoice", "checks._attempts"),
+         lambda db, scope: checks.facts(db, scope, INVOICE)),
+    _read("intents.why_unnamed", lambda db, scope: intents.why_unnamed(db, scope, INVOICE, 1)),
+    _read("invoices.standing", lambda db, scope: invoices.standing(db, scope, INVOICE)),
+    _read("views_attempts.page", lambda db, scope: views_attempts.page(
+        db, scope, state=None, invoice_id=None, after=None, limit=9), []),
+    _read("views_attempts.count", lambda db, scope: views_attempts.count(
+        db, scope, state=None, invoice_id=None), 0),
+    _read("views_customers.page", lambda db, scope: views_customers.page(
+        db, scope, after=None, limit=9), []),
+    _read("views_customers.count", views_customers.count, 0),
+    _read("views_customers.one", lambda db, scope: views_customers.one(db, scope, CUSTOMER)),
+    _read("views_invoices.page", lambda db, scope: views_invoices.page(
+        db, scope, ANY, after=None, limit=9), []),
+    _read("views_invoices.count", lambda db, scope: views_invoices.count(db, scope, ANY), 0),
+    _read("views_invoices.one", lambda db, scope: views_invoices.one(db, scope, REFERENCE)),
+    _read("views_invoices.under_way", lambda db, scope: views_invoices.under_way(
+        db, scope, after=None, limit=9), []),
+    _read("views_invoices.lanes", views_invoices.lanes, Lanes(0, 0, 0)),
+    _read("views_invoices.known", lambda db, scope: views_invoices.known(
+        db, scope, [REFERENCE]), []),
+    _read("views_journal.of_invoice", lambda db, scope: views_journal.of_invoice(
+        db, scope, INVOICE), []),
+    _read("views_notices.page", lambda db, scope: views_notices.page(
+        db, scope, resolved=False, after=None, limit=9), []),
+    _read("views_notices.count", lambda db, scope: views_notices.count(
+        db, scope, resolved=False), 0),
+    _read("views_payments.page", lambda db, scope: views_payments.page(
+        db, scope, invoice_id=None, after=None, limit=9), []),
+    _read("views_payments.count", lambda db, scope: views_payments.count(
+        db, scope, invoice_id=None), 0),
+)
+"""Every scoped read. A function of the store that reads and is not here fails a test."""
+# fmt: on
+
+UNSCOPED = {
+    "accounts.all_accounts": "an operator's list of all accounts",
+    "accounts.scopes": "whom a worker works for",
+    "checks.now": "the clock",
+    "schema.current": "the schema's version",
+}
+"""Reads that are about no account, and what they are about."""

@@ -1,0 +1,70 @@
+"""No statement reads or changes a row of another account or mode."""
+
+from contextlib import suppress
+from dataclasses import replace
+
+import pytest
+from psycopg import errors
+
+from anchorhold.domain.payment import Source
+from anchorhold.domain.scope import Scope
+from anchorhold.store import intents, payments
+from tests.store.reads import READS, UNSCOPED, Read
+from tests.store.scene import ACTOR, OURS, STRANGERS, Scene, success
+from tests.store.statements import statements
+from tests.store.writes import WRITES, Write
+
+SCOPES = [pytest.param(scope, id=f"{scope.account_id} {scope.livemode}") for scope in STRANGERS]
+SCOPED = [write for write in WRITES if write.scoped]
+
+
+def name(write: Write) -> str:
+    return write.function
+
+
+def test_every_read_of_the_store_is_in_the_table() -> None:
+    known = {function for read in READS for function in read.functions} | set(UNSCOPED)
+    known |= {write.function for write in WRITES}
+    assert known == {row.function for row in statements()}
+
+
+@pytest.mark.parametrize("stranger", SCOPES)
+@pytest.mark.parametrize("write", SCOPED, ids=name)
+async def test_a_stranger_changes_nothing_of_ours(
+    write: Write, stranger: Scope, scene: Scene
+) -> None:
+    state = await write.arrange(scene)
+    before = scene.rows(OURS)
+    with suppress(errors.ForeignKeyViolation):
+        assert not write.won(await write.run(scene.db, stranger, scene, state))
+    assert scene.rows(OURS) == before
+
+
+@pytest.mark.parametrize("write", WRITES, ids=name)
+async def test_we_change_nothing_of_strangers_with_the_same_ids(write: Write, scene: Scene) -> None:
+    for stranger in STRANGERS:
+        await write.arrange(replace(scene, scope=stranger))
+    state = await write.arrange(scene)
+    before = {stranger: scene.rows(stranger) for stranger in STRANGERS}
+    assert write.won(await write.run(scene.db, OURS, scene, state))
+    assert {stranger: scene.rows(stranger) for stranger in STRANGERS} == before
+
+
+@pytest.mark.parametrize("read", READS, ids=str)
+async def test_a_stranger_reads_nothing_of_ours(read: Read, scene: Scene) -> None:
+    await everything(scene)
+    assert await read.run(scene.db, OURS) != read.nothing
+    scene.sql("DELETE FROM anchorhold.connection WHERE account_id = 'acc_other' OR livemode")
+    for stranger in STRANGERS:
+        assert await read.run(scene.db, stranger) == read.nothing
+
+
+async def everything(scene: Scene) -> None:
+    """Our invoice 1 is held after a short payment, which opened a notice, and so on."""
+    (claim,) = await scene.sending()
+    token = claim.token
+    news = success(token.invoice_id, amount=100)
+    assert await payments.settle(
+        scene.db, OURS, token.invoice_id, news, Source.FOLLOWER, actor=ACTOR
+    )
+    assert await intents.why_unnamed(scene.db, OURS, token.invoice_id, 1)
