@@ -17,6 +17,7 @@ from anchorhold.engine.deps import Deps
 from anchorhold.engine.tick import Ticked
 from anchorhold.engine.tick import tick as real_tick
 from anchorhold.twin import FaultKind, Rule
+from anchorhold.twin.server import TwinServer
 from anchorhold.worker import charges as charging
 from anchorhold.worker import jobs as jobbing
 from anchorhold.worker import run as running
@@ -25,8 +26,10 @@ from anchorhold.worker.jobs import JobWake, Shift, Tasks, connect_jobs
 from anchorhold.worker.run import work
 from anchorhold.worker.stop import Stop
 from tests.worker.world import World, connect_account, due_invoices
+from tests.worker.world import world as made_world
 
 CONFIRM = "POST /v1/payment_intents/{id}/confirm"
+RETRIEVE = "GET /v1/payment_intents/{id}"
 SLOWLY = Rule(FaultKind.SLOW, CONFIRM, probability=1, seconds=0.2)
 
 
@@ -281,3 +284,18 @@ async def test_a_job_that_is_aborted_does_not_take_its_charges_with_it(
     await at_work
     assert world.paid() == {invoice: 1}
     assert world.settled()
+
+
+async def test_a_lost_answer_does_not_wait_for_the_tick(
+    env: dict[str, str], twin_server: TwinServer
+) -> None:
+    async with made_world(env, twin_server, TICK_SECONDS="3600") as world:
+        (invoice,) = await world.invoices(1)
+        world.faults(
+            Rule(FaultKind.DROPPED_AFTER, CONFIRM, frozenset({1})),
+            Rule(FaultKind.ERROR_500_WITHOUT_EFFECT, RETRIEVE, frozenset({1})),
+        )
+        async with working(world):
+            await world.until(world.settled)
+        assert world.paid() == {invoice: 1}
+        assert world.sql("SELECT source FROM anchorhold.payment") == [("sweep",)]
