@@ -41,6 +41,7 @@ class TwinServer:
         self._listener: asyncio.Server | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._back: asyncio.Task[None] | None = None
+        self._stopping = asyncio.Event()
 
     @property
     def url(self) -> str:
@@ -64,6 +65,7 @@ class TwinServer:
         if self._back is not None:
             self._back.cancel()
         self._close_listener()
+        self._stopping.set()
         await self.courier.stop()
         await self._http.shutdown(timeout=1)
 
@@ -96,10 +98,21 @@ class TwinServer:
         answer = self.twin.send(request)
         self._wake_when_due()
         if isinstance(answer, Broken):
+            if answer.how is Break.NEVER:
+                await self._wait(None)
             return await _break(http, answer)
-        if answer.delay_s:
-            await asyncio.sleep(answer.delay_s)
+        if answer.delay_s and not await self._wait(answer.delay_s):
+            return await _break(http, Broken(Break.DROPPED, executed=True))
         return _whole(answer)
+
+    async def _wait(self, seconds: float | None) -> bool:
+        """True after so long (None: never), False when the server stops before."""
+        try:
+            async with asyncio.timeout(seconds):
+                await self._stopping.wait()
+        except TimeoutError:
+            return True
+        return False
 
     def _handle_control(self, http: web.BaseRequest, body: bytes) -> web.Response:
         name = http.path.removeprefix("/_twin/").strip("/")
@@ -139,8 +152,6 @@ def _whole(answer: Response) -> web.Response:
 
 async def _break(http: web.BaseRequest, broken: Broken) -> web.StreamResponse:
     transport = http.transport
-    if broken.how is Break.NEVER:
-        await asyncio.Event().wait()
     if broken.how is Break.CUT:
         part = web.StreamResponse(status=broken.status or 200, headers=broken.headers)
         await part.prepare(http)
