@@ -18,7 +18,7 @@ from anchorhold.stripe.breaker import Breaker
 from anchorhold.twin import FaultKind, Rule
 from anchorhold.worker import batch as batches
 from anchorhold.worker import charges as charging
-from anchorhold.worker.batch import AFTER_LEASE_S, collect_batch
+from anchorhold.worker.batch import after_lease_s, collect_batch
 from anchorhold.worker.charges import Charges
 from anchorhold.worker.once import run_once
 from anchorhold.worker.stop import Stop
@@ -66,7 +66,7 @@ async def test_whatever_was_leased_is_looked_at_again_should_the_batch_die(world
     await world.invoices(1)
     asked = Asked()
     await collect_batch(world.app.deps, world.scope, wake=asked)
-    assert asked.of("collect") == [AFTER_LEASE_S, AFTER_LEASE_S]
+    assert asked.of("collect") == [after_lease_s(world.app.deps.timing)] * 2
 
 
 async def test_what_could_not_be_sent_comes_again_after_its_pause(world: World) -> None:
@@ -90,7 +90,11 @@ async def test_nothing_is_claimed_while_the_breaker_is_open(world: World) -> Non
     breaker = open_breaker(rest_s=30)
     done = await collect_batch(world.app.deps, world.scope, wake=asked, breaker=breaker)
     assert (done.claimed, world.confirms()) == (0, 0)
-    (later,) = [when for when in asked.of("collect") if when not in {0, AFTER_LEASE_S}]
+    (later,) = [
+        when
+        for when in asked.of("collect")
+        if when not in {0, after_lease_s(world.app.deps.timing)}
+    ]
     assert isinstance(later, float)
     assert 30 < later <= 31
 

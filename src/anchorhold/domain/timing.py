@@ -51,6 +51,16 @@ class Timing:
     tick_seconds: float = 3600
     """How often everything is looked through."""
 
+    @property
+    def lease_seconds(self) -> float:
+        """How long a row that is being prepared is left to whoever took it: two calls' time."""
+        return 2 * self.deadline_auto_seconds
+
+    @property
+    def check_lease_seconds(self) -> float:
+        """How long a hold is left to the sweep that took it: longer than its check may last."""
+        return self.check_cut_seconds + 3 * self.deadline_margin_seconds
+
     def check(self, key_life_seconds: float = DAY_SECONDS) -> tuple[str, ...]:
         """The relations that these times break, as sentences with both numbers; none is safe.
 

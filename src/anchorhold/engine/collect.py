@@ -72,9 +72,14 @@ async def _make_ready(deps: Deps, scope: Scope, invoice_id: InvoiceId) -> None:
     connected = await deps.providers.of(scope)
     if connected is None:
         raise Refusal(Code.ACCOUNT_FLAGGED, account=scope.account_id)
-    for customer in await customers.take_unready(deps.db, scope, limit=1, invoice_id=invoice_id):
+    lease_s = deps.timing.lease_seconds
+    for customer in await customers.take_unready(
+        deps.db, scope, limit=1, invoice_id=invoice_id, lease_s=lease_s
+    ):
         await set_up_customer(deps, connected, scope, customer)
-    for invoice in await intents.take_unprepared(deps.db, scope, limit=1, invoice_id=invoice_id):
+    for invoice in await intents.take_unprepared(
+        deps.db, scope, limit=1, invoice_id=invoice_id, lease_s=lease_s
+    ):
         await prepare_intent(deps, connected, invoice)
 
 

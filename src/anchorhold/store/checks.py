@@ -12,8 +12,6 @@ from anchorhold.domain.sweep import HoldFacts
 from anchorhold.domain.timing import Timing
 from anchorhold.store.db import Db
 
-CHECK_LEASE_S = 60
-
 
 @dataclass(frozen=True, slots=True)
 class Taken:
@@ -66,7 +64,7 @@ async def take(
         run_started=run_started,
         recheck_s=timing.recheck_seconds,
         budget_s=timing.sweep_budget_seconds,
-        lease_s=CHECK_LEASE_S,
+        lease_s=timing.check_lease_seconds,
         limit=limit,
     )
 

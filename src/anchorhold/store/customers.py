@@ -9,7 +9,8 @@ from anchorhold.domain.ids import CustomerId, InvoiceId
 from anchorhold.domain.scope import Scope
 from anchorhold.store.db import Db
 
-LEASE_S = 60
+LEASE_S = 60.0
+"""At the default times; a process passes its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +59,7 @@ async def begin(
     )
 
 
-async def begin_all(
-    db: Db, scope: Scope, customer_ids: Sequence[CustomerId] | None = None
-) -> int:
+async def begin_all(db: Db, scope: Scope, customer_ids: Sequence[CustomerId] | None = None) -> int:
     """These customers have a row for the connected Stripe account, or all; how many are new.
 
     One whose reference is a Stripe id (`cus_…`) is that customer; Stripe is asked for the others.
@@ -96,7 +95,12 @@ async def begin_all(
 
 
 async def take_unready(
-    db: Db, scope: Scope, *, limit: int, invoice_id: InvoiceId | None = None
+    db: Db,
+    scope: Scope,
+    *,
+    limit: int,
+    invoice_id: InvoiceId | None = None,
+    lease_s: float = LEASE_S,
 ) -> list[Unready]:
     """Up to `limit` customers without a Stripe id or payment method are leased for a minute.
 
@@ -132,7 +136,7 @@ async def take_unready(
         **scope.params,
         invoice_id=invoice_id,
         limit=limit,
-        lease_s=LEASE_S,
+        lease_s=lease_s,
     )
 
 

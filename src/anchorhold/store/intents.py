@@ -10,7 +10,8 @@ from anchorhold.domain.intent import IntentRow, IntentState, Unnamed, Unprepared
 from anchorhold.domain.scope import Scope
 from anchorhold.store.db import Db, only
 
-LEASE_S = 60
+LEASE_S = 60.0
+"""At the default times; a process passes its own."""
 OLD_S = 82800
 """A row without an id that is older than 23 h may have a pruned key: List comes first."""
 
@@ -40,7 +41,12 @@ def _unprepared(scope: Scope, row: _Unprepared) -> Unprepared:
 
 
 async def take_unprepared(
-    db: Db, scope: Scope, *, limit: int, invoice_id: InvoiceId | None = None
+    db: Db,
+    scope: Scope,
+    *,
+    limit: int,
+    invoice_id: InvoiceId | None = None,
+    lease_s: float = LEASE_S,
 ) -> list[Unprepared]:
     """Up to `limit` open invoices without a live intent are leased for a minute to the caller.
 
@@ -83,7 +89,7 @@ async def take_unprepared(
         **scope.params,
         invoice_id=invoice_id,
         limit=limit,
-        lease_s=LEASE_S,
+        lease_s=lease_s,
     )
     return [_unprepared(scope, row) for row in rows]
 

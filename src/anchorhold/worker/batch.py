@@ -13,6 +13,7 @@ from typing import Any, Final
 from anchorhold.domain.hold import Claim
 from anchorhold.domain.outcome import ENDS, Meaning
 from anchorhold.domain.scope import Scope
+from anchorhold.domain.timing import Timing
 from anchorhold.engine.charge import Charged
 from anchorhold.engine.deps import Connected, Deps
 from anchorhold.engine.prepare import Prepared, prepare_intent, set_up_customer
@@ -23,17 +24,22 @@ from anchorhold.worker.stop import Stop
 from anchorhold.worker.wake import Nobody, Wake
 
 BATCH: Final = 20
-AFTER_LEASE_S: Final = 1 + max(customers.LEASE_S, intents.LEASE_S)
-"""When what was leased to a batch can be looked at again, should the batch have died."""
 AFTER_HOLD: Final = timedelta(seconds=1)
 
-COMES_AGAIN: Final = {
-    Meaning.NOT_SENT: 1 + ENDS[Meaning.NOT_SENT].pause_s,
-    Meaning.BACK_OFF: 1 + ENDS[Meaning.BACK_OFF].pause_s,
-    Meaning.INTENT_CANCELED: AFTER_LEASE_S,
-    Meaning.READ_INTENT: AFTER_LEASE_S,
-}
-"""After these the invoice can be charged again, so many seconds later."""
+PAUSED: Final = (Meaning.NOT_SENT, Meaning.BACK_OFF)
+PREPARED_AGAIN: Final = (Meaning.INTENT_CANCELED, Meaning.READ_INTENT)
+
+
+def after_lease_s(timing: Timing) -> float:
+    """When what was leased to a batch can be looked at again, should the batch have died."""
+    return 1 + timing.lease_seconds
+
+
+def comes_again_in_s(meaning: Meaning, timing: Timing) -> float | None:
+    """After how many seconds an invoice can be charged again whose charge meant this."""
+    if meaning in PAUSED:
+        return 1 + ENDS[meaning].pause_s
+    return after_lease_s(timing) if meaning in PREPARED_AGAIN else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +98,9 @@ async def collect_batch(
 async def _set_up(
     deps: Deps, connected: Connected, scope: Scope, wake: Wake, limit: int
 ) -> Counter[Prepared]:
-    rows = await customers.take_unready(deps.db, scope, limit=limit)
+    rows = await customers.take_unready(
+        deps.db, scope, limit=limit, lease_s=deps.timing.lease_seconds
+    )
     await _after_taking(deps, scope, wake, len(rows), limit)
     works = [
         set_up_customer(deps, connected, scope, row)
@@ -105,7 +113,9 @@ async def _set_up(
 async def _prepare(
     deps: Deps, connected: Connected, scope: Scope, wake: Wake, limit: int
 ) -> Counter[Prepared]:
-    rows = await intents.take_unprepared(deps.db, scope, limit=limit)
+    rows = await intents.take_unprepared(
+        deps.db, scope, limit=limit, lease_s=deps.timing.lease_seconds
+    )
     await _after_taking(deps, scope, wake, len(rows), limit)
     works = [
         prepare_intent(deps, connected, row)
@@ -120,7 +130,7 @@ async def _after_taking(deps: Deps, scope: Scope, wake: Wake, taken: int, limit:
     if taken == limit:
         await _ask(deps, wake.collect(scope))
     if taken:
-        await _ask(deps, wake.collect(scope, in_s=AFTER_LEASE_S))
+        await _ask(deps, wake.collect(scope, in_s=after_lease_s(deps.timing)))
 
 
 async def _all_of(deps: Deps, works: Sequence[Coroutine[Any, Any, Prepared]]) -> Counter[Prepared]:
@@ -156,8 +166,8 @@ async def _claim(deps: Deps, scope: Scope, wake: Wake, limit: int, *, full: int)
 
 
 async def _come_again(deps: Deps, scope: Scope, wake: Wake, charged: Iterable[Charged]) -> None:
-    for seconds in {COMES_AGAIN[one.meaning] for one in charged if one.meaning in COMES_AGAIN}:
-        await _ask(deps, wake.collect(scope, in_s=seconds))
+    for seconds in {comes_again_in_s(one.meaning, deps.timing) for one in charged} - {None}:
+        await _ask(deps, wake.collect(scope, in_s=seconds or 0))
 
 
 async def _ask(deps: Deps, asking: Coroutine[Any, Any, None]) -> None:
