@@ -1,10 +1,23 @@
 """A success is recorded once and truly, whatever else changed meanwhile."""
 
+import pytest
+
+from anchorhold.domain.attempt import AttemptState
+from anchorhold.domain.outcome import ENDS, End, Meaning
 from anchorhold.domain.payment import Source, Verdict
 from anchorhold.store import accounts, payments
 from anchorhold.store.accounts import NewConnection
 from tests.store.legal import broken
-from tests.store.scene import ACTOR, Scene, success
+from tests.store.scene import (
+    ACTOR,
+    DECLINE,
+    NO_TRACE,
+    UNCLEAR,
+    Scene,
+    owner_ends,
+    success,
+    sweep_ends,
+)
 
 LOSE_MARK = """
     UPDATE anchorhold.attempt
@@ -33,6 +46,18 @@ async def test_a_payment_is_recorded_though_the_database_lost_the_mark_of_its_se
     assert scene.sql("SELECT state, cause FROM anchorhold.attempt") == [
         ("superseded", "intent_succeeded")
     ]
+    assert broken(scene) == []
+
+
+@pytest.mark.parametrize("end", [DECLINE, UNCLEAR, ENDS[Meaning.KEEP]], ids=lambda end: end.state)
+async def test_an_owner_whose_mark_was_lost_leaves_the_rest_to_the_sweep(
+    end: End, scene: Scene
+) -> None:
+    (claim,) = await scene.sending()
+    scene.sql(LOSE_MARK)
+    assert await owner_ends(scene.db, claim.token, end) is None
+    assert scene.sql("SELECT state FROM anchorhold.attempt") == [("claimed",)]
+    assert await sweep_ends(scene.db, claim.token, NO_TRACE, AttemptState.CLAIMED)
     assert broken(scene) == []
 
 

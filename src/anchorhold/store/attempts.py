@@ -3,7 +3,7 @@
 from anchorhold.domain.hold import Token
 from anchorhold.domain.outcome import End
 from anchorhold.store.db import Db
-from anchorhold.store.holds import written
+from anchorhold.store.written import written
 
 
 async def late_decline(db: Db, token: Token, end: End, *, actor: str) -> str | None:

@@ -2,13 +2,12 @@
 
 from dataclasses import dataclass
 
-from psycopg.types.json import Jsonb
-
 from anchorhold.domain.answer import Decline
 from anchorhold.domain.ids import InvoiceId
 from anchorhold.domain.invoice import InvoiceStatus, PaymentStatus
 from anchorhold.domain.scope import Scope
 from anchorhold.store.db import Db
+from anchorhold.store.written import words
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,16 +115,6 @@ async def end(
     Compares payment status, followed intent and counter, so that a late look at one attempt's
     debit never declines the next one's (P7). No attempt is declined when the page made it.
     """
-    words = (
-        {
-            "code": decline.code,
-            "decline_code": decline.decline_code,
-            "advice_code": decline.advice_code,
-            "message": decline.message,
-        }
-        if decline
-        else None
-    )
     return await db.one(
         _END,
         str,
@@ -134,7 +123,7 @@ async def end(
         intent_id=followed.intent_id,
         payment_status=followed.payment_status,
         seq=followed.seq,
-        decline=Jsonb(words) if words else None,
+        decline=words(decline),
         canceled=canceled,
         actor=actor,
     )

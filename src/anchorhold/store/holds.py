@@ -7,7 +7,7 @@ won (protocol sections 1, 3 and 6).
 from dataclasses import dataclass
 from datetime import datetime
 
-from psycopg.types.json import Json, Jsonb
+from psycopg.types.json import Json
 
 from anchorhold.domain.answer import Deadline
 from anchorhold.domain.attempt import CLAIMS_FROM, AttemptKind, AttemptState
@@ -18,6 +18,7 @@ from anchorhold.domain.outcome import End
 from anchorhold.domain.scope import Scope
 from anchorhold.domain.timing import Timing
 from anchorhold.store.db import Db
+from anchorhold.store.written import written
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +74,8 @@ _PICK = """
                    OFFSET 0) ready
 """
 
-# What both claims do with the invoices they picked: hold, attempt and journal in one commit. A
-# picked row may have waited for a lock; then PostgreSQL looked at the invoice again, but not at
-# what LATERAL read for the row before it, so that the two are compared here.
+# What both claims do with the invoices they picked: hold, attempt and journal in one commit.
+# One that waited for its lock was looked at again, but not what LATERAL had read: compared here.
 _TAKE = """
     , numbered AS (
         SELECT p.*, ids.attempt_id
@@ -259,6 +259,7 @@ WITH inv AS MATERIALIZED (
       FROM inv
      WHERE a.account_id = inv.account_id AND a.livemode = inv.livemode
        AND a.id = %(attempt_id)s AND a.state = ANY(%(states)s)
+       AND (a.sent_at IS NOT NULL OR %(state)s IN ('claimed', 'not_sent', 'superseded'))
     RETURNING a.account_id, a.livemode, a.id, a.invoice_id, a.seq, a.found_status,
               a.kind, a.intent_id
 ), before AS (
@@ -359,7 +360,8 @@ async def end(
 
     One compare-and-set on the hold, the counter, the attempt's state and the invoice's status, as
     the owner claimed them or the sweep read them (sections 3.5 and 6, H2, F7, F8): outcome,
-    counter and release are one commit. None: keep everything, the sweep finds out.
+    counter and release are one commit. None: keep everything, the sweep finds out; so too when
+    the database lost the mark `sending`, and with it the evidence of the request.
     """
     return await db.one(
         _END,
@@ -371,35 +373,3 @@ async def end(
         actor=actor,
         source=source,
     )
-
-
-def written(end: End) -> dict[str, object]:
-    """The parameters that ending an attempt writes."""
-    decline = None
-    if end.decline is not None:
-        decline = Jsonb(
-            {
-                "code": end.decline.code,
-                "decline_code": end.decline.decline_code,
-                "advice_code": end.decline.advice_code,
-                "message": end.decline.message,
-            }
-        )
-    return {
-        "rule": end.rule,
-        "state": end.state,
-        "cause": end.cause,
-        "payment_status": end.payment_status,
-        "clears": end.clears,
-        "moves_seq": end.moves_seq,
-        "followed_intent": end.followed_intent,
-        "keeps_following": end.keeps_following,
-        "blocked": end.blocked,
-        "intent_state": end.intent,
-        "decline": decline,
-        "charge_id": end.charge_id,
-        "request_id": end.request_id,
-        "pause_s": end.pause_s,
-        "customer_acts": end.customer_acts,
-        "fails_twice": end.fails_twice,
-    }
