@@ -20,6 +20,7 @@ from anchorhold.twin.server import TwinServer, serve
 from anchorhold.twin.world import SECRET_KEY, Twin
 
 POLL_S = 0.4
+OPERATORS = 4
 
 STANDING: LiteralString = """
     SELECT count(*) FILTER (WHERE status = 'paid') AS paid,
@@ -74,6 +75,7 @@ async def run(scene: Scene, conninfo: str, tell: Tell) -> Outcome:
         await herd.start()
         try:
             await _until_done(scene, conninfo, herd, tell)
+            asked = await _ask_the_operator(env, conninfo)
         finally:
             await herd.stop()
         resolved = {str(rule): int(count) for rule, count in _all(conninfo, RESOLVED)}
@@ -81,7 +83,7 @@ async def run(scene: Scene, conninfo: str, tell: Tell) -> Outcome:
             findings=audit(read_rows(conninfo), Ledger(twin).by_metadata()),
             kills=herd.kills,
             unclear_answers=sum(resolved.values()),
-            resolved_by=resolved,
+            resolved_by=resolved | ({"operator": asked} if asked else {}),
             seconds=round(time.monotonic() - began, 1),
             faults_met=_met(twin),
         )
@@ -145,6 +147,19 @@ async def _kill_while_charging(scene: Scene, conninfo: str, herd: Herd) -> None:
         pass
     pause_s = 24 / max(scene.kills, 1)
     await kill_now_and_then(herd, scene.random, scene.kills, pause_s, lambda: False)
+
+
+async def _ask_the_operator(env: dict[str, str], conninfo: str) -> int:
+    """What two attempts left without a trace is a person's to collect (rule S8): one does.
+
+    The number of such invoices.
+    """
+    left = [row.id for row in read_rows(conninfo) if row.ending == "open"]
+    for start in range(0, len(left), OPERATORS):
+        few = left[start : start + OPERATORS]
+        commands = (program(env, "invoice", "collect", id_, "--yes") for id_ in few)
+        await asyncio.gather(*commands, return_exceptions=True)
+    return len(left)
 
 
 async def _standing_soon(conninfo: str) -> Standing:

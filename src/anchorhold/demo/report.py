@@ -55,8 +55,7 @@ def tell(console: Console, outcome: Outcome, plain: PlainOutcome) -> None:
         f"Each invoice counted once: {found.paid} paid + {found.declined} declined + "
         f"{found.needs_customer} need their customer + {found.open} open = {found.invoices}."
     )
-    by = ", ".join(f"{rule} {count}" for rule, count in outcome.resolved_by.items())
-    console.print(f"{outcome.unclear_answers} answers were unclear; resolved by rule: {by or '-'}.")
+    console.print(_resolved(outcome))
     met = ", ".join(f"{count} {name}" for name, count in sorted(outcome.faults_met.items()))
     console.print(f"Faults that met Anchorhold's requests: {met or 'none'}.")
     if found.clean:
@@ -67,3 +66,17 @@ def tell(console: Console, outcome: Outcome, plain: PlainOutcome) -> None:
     else:
         named = ", ".join(found.named) or "what is left to do"
         console.print(f"[bold red]Not proved:[/] look at {named}.")
+
+
+def _resolved(outcome: Outcome) -> str:
+    """Who cleared up the unclear answers, by the rows of the rules that decided."""
+    by = outcome.resolved_by
+    swept = {rule: count for rule, count in by.items() if rule.startswith("S")}
+    rows = ", ".join(f"{rule} {count}" for rule, count in swept.items()) or "none"
+    at_once = sum(count for rule, count in by.items() if rule.startswith("A"))
+    left = by.get("operator", 0)
+    return (
+        f"{outcome.unclear_answers} attempts had no clear answer: {at_once} cleared up by asking "
+        f"Stripe at once, {sum(swept.values())} by the sweep after their worker died or the "
+        f"answer stayed unclear ({rows}); {left} invoices were left to an operator's Collect."
+    )
