@@ -11,6 +11,7 @@ from anchorhold.cli.connecting import accepted, ask_for_key, connect
 from anchorhold.cli.objects import Object
 from anchorhold.cli.output import Column, console, print_json, show_one, table
 from anchorhold.cli.session import opened, session
+from anchorhold.cli.waking import wake
 from anchorhold.domain.ids import ACCOUNT
 from anchorhold.domain.refusals import Code, Refusal
 from anchorhold.engine.tick import account_accepted
@@ -79,6 +80,7 @@ async def connect_(call: Call, name: Name = DEFAULT) -> None:
     async with opened() as process:
         secret = ask_for_key(process)
         done = await connect(process, name, secret)
+        await wake(process, done.scope)
     account = done.scope.account_id
     mode = _mode(done.scope.livemode)
     data: Object = {

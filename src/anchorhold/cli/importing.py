@@ -14,6 +14,7 @@ from anchorhold.cli.call import Call, Format
 from anchorhold.cli.objects import Object
 from anchorhold.cli.output import print_json, say, show_one
 from anchorhold.cli.session import Session
+from anchorhold.cli.waking import wake
 from anchorhold.domain.refusals import Code, Refusal
 from anchorhold.engine.imports import Imported, Preview, preview, take_in
 from anchorhold.engine.invoice_file import BadRow, Judged, judge
@@ -77,6 +78,8 @@ async def run(call: Call, desk: Session, judged: Judged, *, dry_run: bool) -> No
             _show(call, judged, seen, [], dry_run=True)
             return
         done = await take_in(desk.db, desk.scope, judged.rows, actor=desk.app.deps.actor)
+    if done.created:
+        await wake(desk.app, desk.scope)
     _show(call, judged, _counted(done), list(done.created), dry_run=False)
 
 

@@ -6,14 +6,14 @@ from typing import Annotated
 
 import typer
 
-from anchorhold.cli import importing, objects, words
-from anchorhold.cli.call import Call, noun, verb
+from anchorhold.cli import collecting, importing, objects, story, words
+from anchorhold.cli.call import Call, Format, noun, verb
 from anchorhold.cli.finding import the_customer, the_invoice
-from anchorhold.cli.invoice_screen import show_screen
-from anchorhold.cli.output import Column, Listing, show_list, show_one
+from anchorhold.cli.invoice_screen import head, line, show_screen
+from anchorhold.cli.output import Column, Listing, console, print_json, show_list, show_one
 from anchorhold.cli.session import Session, session
 from anchorhold.domain.invoice import InvoiceStatus, PaymentStatus
-from anchorhold.store import views_attempts, views_invoices, views_payments
+from anchorhold.store import views_attempts, views_invoices, views_journal, views_payments
 from anchorhold.store.views_invoices import InvoiceFilter, InvoiceView
 
 app = noun(
@@ -129,3 +129,50 @@ async def show(call: Call, name: Name) -> None:
     data["attempts"] = [objects.attempt(row) for row in attempts]
     data["payments"] = [objects.payment(row) for row in payments]
     show_one(call, invoice.id, data, lambda: show_screen(desk, invoice, attempts, payments))
+
+
+@verb(app, "story", "anchorhold invoice story inv_…", "anchorhold invoice story R-1001 -o ndjson")
+async def story_(call: Call, name: Name) -> None:
+    """Tell what happened to one invoice: every act, by whom, by which rule, when (UTC)."""
+    async with session(call) as desk:
+        invoice = await the_invoice(desk, name)
+        entries = await views_journal.of_invoice(desk.db, desk.scope, invoice.id)
+    lines = [objects.entry(entry, story.sentence(entry)) for entry in entries]
+    match call.format:
+        case Format.TABLE:
+            print(head(invoice))
+            width = console().width
+            for entry in entries:
+                print(story.line(entry, width))
+            line("Next", words.next_step(invoice, desk.timing, desk.when))
+        case Format.JSON:
+            print_json({"object": "list", "data": lines, "has_more": False})
+        case _:
+            for row in lines:
+                show_one(call, str(row["id"]), row, lambda: None)
+
+
+@verb(
+    app,
+    "collect",
+    "anchorhold invoice collect inv_… --dry-run",
+    "anchorhold invoice collect R-1001 --yes --output json",
+)
+async def collect(
+    call: Call,
+    name: Name,
+    *,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask; for scripts.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would happen, and charge nothing.")
+    ] = False,
+) -> None:
+    """Charge one invoice now, once.
+
+    Says what it is about to do and asks; what it found is looked at again after the answer. It is
+    refused while anything is under way, so that it can never be a second charge. Exit code 0 when
+    the money came or is on its way, 3 when it was refused or declined, 5 when the answer is missing
+    and Stripe will be asked.
+    """
+    async with session(call) as desk:
+        await collecting.run(call, desk, name, yes=yes, dry_run=dry_run)

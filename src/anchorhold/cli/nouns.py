@@ -23,6 +23,7 @@ class Noun:
 
 NOUNS: Final = (
     Noun("up", "Start everything: database, worker, health, a Stripe twin."),
+    Noun("serve", "Answer over HTTP: health checks."),
     Noun("worker", "Charge what is due, confirm what is unclear; until stopped."),
     Noun("tick", "Look through everything once, as workers do every hour."),
     Noun("twin", "Be a Stripe on a local port, with faults if you like."),

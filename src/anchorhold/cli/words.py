@@ -9,6 +9,7 @@ from anchorhold.domain.hold import HoldState
 from anchorhold.domain.invoice import BlockedReason, Collection, InvoiceStatus, PaymentStatus
 from anchorhold.domain.money import Money
 from anchorhold.domain.next_check import next_check_at
+from anchorhold.domain.outcome import Meaning
 from anchorhold.domain.timing import Timing
 from anchorhold.store.views_invoices import InvoiceView
 
@@ -148,3 +149,24 @@ ATTEMPT_STATES = {
 def attempt_state(state: AttemptState) -> str:
     """How far an attempt came; a state that we have no word for yet is said as it is stored."""
     return ATTEMPT_STATES.get(state, state.value.replace("_", " "))
+
+
+MEANINGS = {
+    Meaning.SETTLE: "paid",
+    Meaning.FOLLOW: "processing",
+    Meaning.DECLINE: "declined",
+    Meaning.NEEDS_CUSTOMER: "need the customer",
+    Meaning.WAIT_FOR_CUSTOMER: "wait for the customer",
+    Meaning.SETUP_FAULT: "blocked",
+    Meaning.ACCOUNT_REFUSED: "not sent: key refused",
+    Meaning.BACK_OFF: "not sent: rate limit",
+    Meaning.NOT_SENT: "not sent",
+    Meaning.INTENT_CANCELED: "to be prepared again",
+    Meaning.KEEP: CONFIRMING,
+    Meaning.ASK: CONFIRMING,
+}
+
+
+def meaning(how: Meaning) -> str:
+    """What came of charges, behind their number."""
+    return MEANINGS.get(how, "answered by the PaymentIntent")

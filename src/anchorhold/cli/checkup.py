@@ -1,0 +1,226 @@
+"""What `doctor` looks at, one check after the other; what cannot be asked any more is left out."""
+
+import asyncio
+import os
+import shutil
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, fields
+from datetime import timedelta
+from enum import StrEnum
+from typing import Final
+
+import psycopg
+
+from anchorhold import settings as all_settings
+from anchorhold.app import App, database, open_app, operator_actor
+from anchorhold.cli.connecting import accepted, is_live, owner_of
+from anchorhold.cli.scopes import named
+from anchorhold.cli.session import load_settings
+from anchorhold.domain.refusals import Code, Refusal
+from anchorhold.domain.scope import Scope
+from anchorhold.domain.timing import RELATIONS, Timing
+from anchorhold.entropy import wall_clock
+from anchorhold.settings import STRIPE_API_BASE, Settings
+from anchorhold.store import accounts, migrate
+from anchorhold.store import db as databases
+from anchorhold.store.schema_health import faults
+from anchorhold.store.vitals import Vitals, vitals
+
+VERSION_MIN: Final = 15
+APART_MAX: Final = timedelta(seconds=2)
+FREE_MIN: Final = 1_000_000_000
+
+
+class Level(StrEnum):
+    """How bad a finding is."""
+
+    OK = "ok"
+    WARNING = "warning"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What one check found, and what to do about it."""
+
+    level: Level
+    check: str
+    sentence: str
+    next_step: str = ""
+
+
+def _ok(check: str, sentence: str) -> Finding:
+    return Finding(Level.OK, check, sentence)
+
+
+def _no(check: str, refusal: Refusal) -> Finding:
+    code = refusal.code.code
+    return Finding(Level.REFUSED, check, f"{refusal.sentence} [{code}]", refusal.next_step)
+
+
+async def examine() -> list[Finding]:
+    """Every finding, in the order in which a start would meet them."""
+    try:
+        settings = load_settings()
+    except Refusal as refusal:
+        return [_no("timing" if refusal.code is Code.TIMING_UNSAFE else "settings", refusal)]
+    found = [
+        _ok("settings", "every ANCHORHOLD_ variable is known and readable"),
+        _timing(settings.timing),
+        _folder(settings),
+        _secret_key(settings),
+    ]
+    found += await asyncio.to_thread(_database, settings)
+    if all(one.level is not Level.REFUSED for one in found):
+        found += [one async for one in _stripe(settings)]
+    return found
+
+
+def _timing(timing: Timing) -> Finding:
+    changed = [row.name for row in fields(Timing) if getattr(timing, row.name) != row.default]
+    word = f"{len(changed)} changed" if changed else "all as delivered"
+    return _ok("timing", f"the times are safe together ({len(RELATIONS)} relations), {word}")
+
+
+def _folder(settings: Settings) -> Finding:
+    folder = settings.data_dir
+    if not settings.embedded:
+        return _ok("data folder", "not needed: the database is one of your own")
+    there = next(path for path in (folder, *folder.parents) if path.exists())
+    if not os.access(there, os.W_OK | os.X_OK):
+        reason = "this user may not write in it"
+        return _no("data folder", Refusal(Code.DATA_DIR_UNWRITABLE, path=folder, reason=reason))
+    if there != folder:
+        return _ok("data folder", f"{folder} will be made at the first start")
+    free = shutil.disk_usage(folder).free
+    if free < FREE_MIN:
+        said = f"only {free // 1_000_000:,} MB are free in {folder}"
+        return Finding(Level.WARNING, "data folder", said, "Free some space.")
+    return _ok("data folder", f"{folder}, {free // 1_000_000_000:,} GB free")
+
+
+def _secret_key(settings: Settings) -> Finding:
+    try:
+        all_settings.secret_key(settings)
+    except Refusal as refusal:
+        return _no("secret key", refusal)
+    where = "ANCHORHOLD_SECRET_KEY" if settings.secret_key else settings.data_dir / "secret.key"
+    return _ok("secret key", f"readable, from {where}; keep a copy of it")
+
+
+def _database(settings: Settings) -> list[Finding]:
+    try:
+        conninfo = database(settings)
+        databases.probe(conninfo)
+        seen = vitals(conninfo)
+    except Refusal as refusal:
+        return [_no("database", refusal)]
+    kind = "embedded PostgreSQL" if settings.embedded else "PostgreSQL"
+    version = f"{seen.version // 10_000}.{seen.version % 10_000}"
+    return [
+        _version(seen, f"{kind} {version} answers"),
+        *_durability(seen),
+        _clock(seen),
+        _schema(conninfo),
+    ]
+
+
+def _version(seen: Vitals, said: str) -> Finding:
+    if seen.version < VERSION_MIN * 10_000:
+        advice = f"Use PostgreSQL {VERSION_MIN} or newer."
+        return Finding(Level.REFUSED, "database", f"{said}, which is too old", advice)
+    if seen.in_recovery:
+        advice = "Point ANCHORHOLD_DATABASE_URL to the primary."
+        return Finding(Level.REFUSED, "database", f"{said}, but it is a standby", advice)
+    return _ok("database", said)
+
+
+def _durability(seen: Vitals) -> list[Finding]:
+    """A commit that was acknowledged must survive, or a claim could be forgotten."""
+    advice = "Switch it on in postgresql.conf and reload."
+    off = [
+        Finding(Level.REFUSED, "durability", f"{name} is {getattr(seen, name)}", advice)
+        for name in ("fsync", "synchronous_commit", "full_page_writes")
+        if getattr(seen, name) == "off"
+    ]
+    if seen.async_standbys:
+        said = f"{seen.async_standbys} standbys replicate asynchronously and can lose commits"
+        advice = "Set synchronous_standby_names, or fail over to a synchronous one only."
+        off.append(Finding(Level.WARNING, "durability", said, advice))
+    said = f"fsync, synchronous_commit ({seen.synchronous_commit}), full_page_writes are on"
+    return off or [_ok("durability", said)]
+
+
+def _clock(seen: Vitals) -> Finding:
+    apart = abs(wall_clock() - seen.now)
+    said = f"the database's clock and ours are {apart.total_seconds():.1f} s apart"
+    if apart > APART_MAX:
+        return Finding(Level.WARNING, "clocks", said, "Let both machines keep time by NTP.")
+    return _ok("clocks", said)
+
+
+def _schema(conninfo: str) -> Finding:
+    try:
+        migrate.require_current(conninfo)
+    except Refusal as refusal:
+        return _no("schema", refusal)
+    with psycopg.connect(conninfo, autocommit=True) as connection:
+        missing = faults(connection)
+    if missing:
+        advice = "Restore what is missing with the help of `anchorhold db sql`."
+        return Finding(Level.REFUSED, "schema", "; ".join(missing), advice)
+    return _ok("schema", f"{migrate.head()}, whole")
+
+
+async def _stripe(settings: Settings) -> AsyncIterator[Finding]:
+    """Where requests go, and whether each key is accepted there."""
+    base = settings.stripe_api_base
+    kind = "Stripe" if base == STRIPE_API_BASE else "not Stripe itself: a twin or a proxy"
+    yield _ok("Stripe", f"requests go to {base} ({kind})")
+    async with open_app(settings, actor=operator_actor()) as process:
+        scopes = await accounts.scopes(process.deps.db)
+        for scope in scopes:
+            yield await _key(process, scope)
+        if not scopes:
+            yield await _setting_key(process)
+
+
+async def _key(process: App, scope: Scope) -> Finding:
+    check = "Stripe key"
+    connected = await process.providers.of(scope)
+    if connected is None:
+        said = f"the stored key of {named(scope)} cannot be opened with this secret key"
+        advice = "Restore the secret key, or run `anchorhold account connect`."
+        return Finding(Level.REFUSED, check, said, advice)
+    provider = connected.provider
+    deadline = provider.deadline(process.settings.timing.check_cut_seconds)
+    try:
+        owner = accepted(await provider.retrieve_account(deadline), process.wires.base)
+    except Refusal as refusal:
+        return _no(check, refusal)
+    if owner != connected.stripe_account:
+        said = f"the key of {named(scope)} is of {owner}, and {connected.stripe_account} is stored"
+        return Finding(Level.REFUSED, check, said, "Run `anchorhold account connect`.")
+    if base_is_live(process.settings, scope):
+        said = f"live mode of {scope.account_id} goes to {process.wires.base}"
+        return Finding(Level.WARNING, check, said, "Unset ANCHORHOLD_STRIPE_API_BASE.")
+    return _ok(check, f"accepted for {named(scope)}: account {owner}")
+
+
+def base_is_live(settings: Settings, scope: Scope) -> bool:
+    """A live key is sent somewhere else than to Stripe."""
+    return scope.livemode and settings.stripe_api_base != STRIPE_API_BASE
+
+
+async def _setting_key(process: App) -> Finding:
+    """Nothing is connected: the key in the settings is what a first start would use."""
+    if process.settings.stripe_key is None:
+        said = "no account is connected to Stripe"
+        return Finding(Level.WARNING, "Stripe key", said, "Run `anchorhold account connect`.")
+    secret = process.settings.stripe_key.get_secret_value()
+    try:
+        owner = await owner_of(process, secret)
+    except Refusal as refusal:
+        return _no("Stripe key", refusal)
+    mode = "live" if is_live(secret) else "test"
+    return _ok("Stripe key", f"ANCHORHOLD_STRIPE_KEY is accepted: account {owner}, {mode} mode")

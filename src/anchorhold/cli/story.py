@@ -1,0 +1,94 @@
+"""An invoice's journal told as sentences: what happened, who did it, by which rule, when.
+
+`SENTENCES` has one for every `what` that the store writes; a test reads the store's statements and
+fails when one is missing.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Final
+
+from anchorhold.cli import words
+from anchorhold.cli.invoice_screen import said
+from anchorhold.store.views_journal import JournalEntry
+
+KEPT_CLAIM: Final = "attempt.claimed, kept"
+"""An end that leaves the attempt as claimed is written under the same word as the claim."""
+
+SENTENCES: Final[Mapping[str, str]] = {
+    "invoice.opened": "the invoice was opened as {reference}",
+    "intent.prepared": "PaymentIntent {stripe_intent_id} was prepared (number {number})",
+    "intent.used_up": "PaymentIntent number {number} is used up: {reason}",
+    "intent.canceled": "PaymentIntent {stripe_intent_id} is cancelled; the next can be prepared",
+    "collection.blocked": "collecting is blocked: Stripe refused the set-up ({error})",
+    "attempt.claimed": "took the hold for {kind}, {money}, until {hold_until}",
+    KEPT_CLAIM: "the PaymentIntent could not be cancelled yet{why}; the hold stays",
+    "attempt.sending": "another request is at work at Stripe{why}; the hold stays",
+    "attempt.succeeded": "the charge succeeded",
+    "attempt.failed": "the bank declined: {declined}",
+    "attempt.processing": "the bank decides later: the PaymentIntent is followed",
+    "attempt.unknown": f"no clear answer{{why}}: {words.CONFIRMING}, the hold stays",
+    "attempt.not_sent": "nothing was sent{why}; the hold is released",
+    "attempt.superseded": "Stripe shows no charge of this attempt{why}; the next one confirms the "
+    "same PaymentIntent, which succeeds at most once",
+    "attempt.presumed_none": "Stripe showed nothing for this attempt after 24 hours",
+    "attempt.fenced": "the key was used up at Stripe: the charge never ran and cannot",
+    "hold.kept": "asked Stripe and kept the hold{why}",
+    "following.began": "PaymentIntent {stripe_intent_id} is followed from now on",
+    "following.ended": "the followed PaymentIntent ended without money: {declined}",
+    "payment.paid": "paid: {money}, the news came from the {source}",
+    "payment.overpaid": "paid, and more than was due: {money}; a person decides about the rest",
+    "payment.short": "{money} arrived, less than was due; only a person collects the rest",
+    "payment.duplicate": "a second payment of {money} arrived; a person refunds one",
+    "payment.voided": "{money} arrived on a void invoice; a person decides",
+    "payment.refunded": "{money} had arrived and was given back in full; a person decides",
+    "payment.known": "the payment of {money} was recorded before; nothing changed but the hold",
+}
+
+
+def sentence(entry: JournalEntry) -> str:
+    """What happened, in one sentence; a `what` that has none is said as it is stored."""
+    kept = entry.what == "attempt.claimed" and "hold_until" not in entry.detail
+    what = KEPT_CLAIM if kept else entry.what
+    template = SENTENCES.get(what, what.replace(".", " ").replace("_", " "))
+    return template.format_map(defaultdict(lambda: "?", _facts(entry.detail)))
+
+
+def _facts(detail: Mapping[str, object]) -> dict[str, str]:
+    """The facts that the sentences name."""
+    decline = detail.get("decline")
+    facts = {name: str(value) for name, value in detail.items()}
+    facts["declined"] = said(decline) if isinstance(decline, dict) else "it gave no reason"
+    facts["error"] = said(dict(detail))
+    facts["why"] = _why(detail)
+    facts["kind"] = KINDS.get(str(detail.get("kind")), str(detail.get("kind")))
+    amount, currency = detail.get("amount"), detail.get("currency")
+    if isinstance(amount, int) and isinstance(currency, str):
+        facts["money"] = words.money(amount, currency)
+    if isinstance(until := detail.get("hold_until"), str):
+        facts["hold_until"] = words.exact(datetime.fromisoformat(until))
+    return facts
+
+
+def _why(detail: Mapping[str, object]) -> str:
+    reason = detail.get("error") or str(detail.get("cause") or "").replace("_", " ")
+    return f" ({reason})" if reason else ""
+
+
+KINDS: Final = {
+    "auto": "an automatic charge",
+    "dunning": "a dunning retry",
+    "collect": "an operator's charge",
+    "close": "closing the invoice",
+    "amend": "changing what is due",
+    "final_action": "dunning's final action",
+}
+
+
+def line(entry: JournalEntry, width: int) -> str:
+    """One line of the story: time, rule, what happened and who did it."""
+    at = words.exact(entry.at)
+    text = f"{at}  {entry.rule or '':<4}  {sentence(entry)}"
+    actor = f"  ({entry.actor})"
+    return text + actor if len(text) + len(actor) <= width else f"{text}\n{'':28}{actor.strip()}"

@@ -1,0 +1,57 @@
+"""`anchorhold twin`: a Stripe on a local port."""
+
+import errno
+from typing import Annotated
+
+import typer
+
+from anchorhold.cli.call import Call, lone, verb
+from anchorhold.domain.refusals import Code, Refusal
+from anchorhold.twin import Rule, rule_from_text
+from anchorhold.twin.server import run
+
+app = lone()
+
+
+@verb(
+    app,
+    "twin",
+    "anchorhold twin --port 8430",
+    "anchorhold twin --fault 'dropped_after 2% POST /v1/payment_intents*' --seed 7",
+    scoped=False,
+)
+async def twin(
+    call: Call,
+    *,
+    host: Annotated[str, typer.Option("--host", help="Where to listen.")] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65_535, help="The port; 0 is any free one.")
+    ] = 8430,
+    seed: Annotated[str, typer.Option("--seed", help="The same seed, the same ids.")] = "0",
+    fault: Annotated[
+        list[str] | None,
+        typer.Option("--fault", metavar="RULE", help="Kind, when, endpoint; more than once."),
+    ] = None,
+) -> None:
+    """Be a Stripe on a local port: in memory, strict like Stripe, with faults if you like.
+
+    Customers, payment methods, PaymentIntents, charges, refunds and events as Stripe has them, and
+    the test cards. A fault rule says what goes wrong (dropped_before, dropped_after, cut,
+    error_500_with_effect, late:30, rate_limit, slow:2 …), when (2% or #1,#4) and where. What it
+    did is at /_twin/. It forgets everything when it stops.
+    """
+    del call
+    try:
+        await run(host, port, seed, [fault_rule(text) for text in fault or []])
+    except OSError as error:
+        if error.errno != errno.EADDRINUSE:
+            raise
+        raise Refusal(Code.TWIN_PORT_TAKEN, listen=f"{host}:{port}") from error
+
+
+def fault_rule(text: str) -> Rule:
+    """The rule that the text is. Refuses: FAULT_RULE_INVALID."""
+    try:
+        return rule_from_text(text)
+    except ValueError as error:
+        raise Refusal(Code.FAULT_RULE_INVALID, text=text, reason=error) from error
