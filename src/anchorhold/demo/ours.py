@@ -145,8 +145,7 @@ async def _until_done(scene: Scene, conninfo: str, herd: Herd, tell: Tell) -> No
 async def _kill_while_charging(scene: Scene, conninfo: str, herd: Herd) -> None:
     while (await _standing_soon(conninfo)).paid < scene.invoices // 50:
         pass
-    pause_s = 24 / max(scene.kills, 1)
-    await kill_now_and_then(herd, scene.random, scene.kills, pause_s, lambda: False)
+    await kill_now_and_then(herd, scene.random, scene.kills, scene.pause_s, lambda: False)
 
 
 async def _ask_the_operator(env: dict[str, str], conninfo: str) -> int:

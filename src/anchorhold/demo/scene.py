@@ -46,6 +46,11 @@ class Scene:
         """Requests a second of one worker to one endpoint, so that kills meet charges."""
         return max(8.0, self.invoices / 60)
 
+    @property
+    def pause_s(self) -> float:
+        """How long between two kills, on average: spread over the time that charging takes."""
+        return max(0.8, min(24.0, self.invoices / 40) / max(self.kills, 1))
+
 
 def faults() -> tuple[Rule, ...]:
     """2 % dropped after execution, 1 % 500 with effect, 1 % executed when the client has gone."""
