@@ -14,10 +14,10 @@ from multiprocessing.connection import Connection
 from typing import cast
 
 import aiohttp
+import stripe
 import uvloop
 from typing_extensions import override
 
-import stripe
 from anchorhold.stripe.api import StripeProvider
 from anchorhold.stripe.breaker import Breaker
 from anchorhold.stripe.limiter import Limiter

@@ -4,16 +4,17 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from anchorhold.domain.ids import CUSTOMER
+from anchorhold.domain.ids import CUSTOMER, make
 from anchorhold.domain.refusals import Code, Refusal
 from anchorhold.engine.imports import preview, take_in
 from anchorhold.engine.invoice_file import BadRow, judge
-from anchorhold.entropy import new_id
 from anchorhold.store import customers, invoices
 from anchorhold.store.invoices import NewInvoice
 from tests.engine.rig import Rig
 
 HEADER = "customer,email,payment_method,amount,currency,due_date,reference\n"
+
+OURS = make(CUSTOMER, 0, bytes(10))
 
 
 def rows(*lines: str) -> list[NewInvoice]:
@@ -82,7 +83,11 @@ def test_empty_lines_are_no_rows_and_quoted_text_may_have_commas() -> None:
         ("a,,,1.00,eur,2026-12-01,R,x", "reference", "the row has 8 values for 7 columns"),
         ("a\x00,,,1.00,eur,2026-12-01,R", "customer", "it has a control character"),
         (f"{'a' * 256},,,1.00,eur,2026-12-01,R", "customer", "more than 255 characters"),
-        (f"{new_id(CUSTOMER)},,,1.00,eur,2026-12-01,R", "customer", "an id of Anchorhold's"),
+        (
+            f"{make(CUSTOMER, 0, bytes(10))},,,1.00,eur,2026-12-01,R",
+            "customer",
+            "an id of Anchorhold's",
+        ),
     ],
 )
 def test_a_bad_row_is_named_with_line_column_and_reason(

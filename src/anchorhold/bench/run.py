@@ -204,7 +204,8 @@ def markdown(lines: list[Line], seconds: int, rounds: int) -> str:
 Written by `make bench`; ratios count, absolute figures drift with the machine. Product and floor
 ran in one run on one server: embedded PostgreSQL with fsync and synchronous_commit on,
 {os.cpu_count()} cores, Python {platform.python_version()}, {CONNECTIONS} connections each:
-{TASKS} tasks in one process of the product, {CONNECTIONS} clients of pgbench. Medians of {rounds} rounds of {seconds} s.
+{TASKS} tasks in one process of the product, {CONNECTIONS} clients of pgbench. Medians of {rounds}
+rounds of {seconds} s.
 
 | what | product | floor | ratio | budget | met |
 |---|---|---|---|---|---|

@@ -13,6 +13,7 @@ from typing import Generic, TypeVar
 from urllib.parse import quote
 
 import stripe
+
 from anchorhold.domain.answer import (
     ChargeView,
     CustomerView,

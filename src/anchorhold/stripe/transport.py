@@ -17,12 +17,12 @@ from contextvars import ContextVar
 from typing import Any, ClassVar
 
 import aiohttp
+import stripe
 from aiohttp.abc import AbstractStreamWriter
 from aiohttp.connector import AddrInfoType, Connection
 from typing_extensions import override
 from yarl import URL
 
-import stripe
 from anchorhold.domain.answer import Deadline, Doubt, NothingSent, NotSent, Unclear
 
 stripe.enable_telemetry = False  # else the SDK writes a file in the home folder and sends timings
