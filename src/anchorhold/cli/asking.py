@@ -15,8 +15,13 @@ def ask(act: str, *, yes: bool) -> None:
     """
     if yes:
         return
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if not is_terminal():
         raise Refusal(Code.CONFIRMATION_MISSING, act=act)
     if not typer.confirm(f"Shall I {act}?", err=True):
         say("Nothing was done.")
         raise typer.Abort
+
+
+def is_terminal() -> bool:
+    """Somebody can read the question and answer it."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
