@@ -23,7 +23,9 @@ T = TypeVar("T")
 IdT = TypeVar("IdT", bound=str)
 
 TRIES = 3
-_AGAIN = (errors.DeadlockDetected, errors.SerializationFailure)
+_AGAIN = (errors.DeadlockDetected, errors.SerializationFailure, errors.ReadOnlySqlTransaction)
+
+Connection = AsyncConnection[tuple[Any, ...]]
 
 
 class Db(Protocol):
@@ -49,13 +51,14 @@ class Db(Protocol):
 class PoolDb:
     """`Db` over a pool of psycopg connections in autocommit.
 
-    A deadlock or a serialization failure rolled the whole statement back, so it is sent again, up
-    to three times. A connection that turned read-only (a fail-over left it on a standby) is closed
-    and not returned to the pool. Raises `Refusal(database_unreachable)` when no connection is to
-    be had; every other error of psycopg goes through.
+    A deadlock or a serialization failure rolled the whole statement back, and a read-only server
+    did nothing (a fail-over left us on a standby): it is sent again, up to three times, in the
+    last case on new connections. A connection that the server has closed is not used. Raises
+    `Refusal(database_unreachable)` when no connection is to be had; every other error of psycopg
+    goes through, and then nobody knows whether the statement had its effect.
     """
 
-    def __init__(self, pool: AsyncConnectionPool[AsyncConnection[tuple[Any, ...]]]) -> None:
+    def __init__(self, pool: AsyncConnectionPool[Connection]) -> None:
         self._pool = pool
 
     async def one(self, query: LiteralString, shape: type[T], **params: Any) -> T | None:
@@ -84,16 +87,25 @@ class PoolDb:
             return [make(values) for values in await cursor.fetchall()]
 
     @asynccontextmanager
-    async def _connection(self) -> AsyncGenerator[AsyncConnection[tuple[Any, ...]]]:
+    async def _connection(self) -> AsyncGenerator[Connection]:
+        conn = await self._living()
         try:
-            async with self._pool.connection() as conn:
-                try:
-                    yield conn
-                except errors.ReadOnlySqlTransaction:
-                    await conn.close()
-                    raise
+            async with conn:
+                yield conn
+        except errors.ReadOnlySqlTransaction:
+            await self._pool.drain()
+            raise
+        finally:
+            await self._pool.putconn(conn)
+
+    async def _living(self) -> Connection:
+        """A connection that was not closed while it waited; asks the socket, not the server."""
+        try:
+            while _closed_by_server(conn := await self._pool.getconn()):
+                await self._pool.putconn(conn)
         except PoolTimeout as error:
             raise Refusal(Code.DATABASE_UNREACHABLE, reason="no connection in time") from error
+        return conn
 
     def new_ids(self, kind: IdKind[IdT], count: int) -> list[IdT]:
         """See `Db.new_ids`."""
@@ -104,26 +116,51 @@ class PoolDb:
         return time.monotonic()
 
 
-OPTIONS = "-c statement_timeout=60000 -c idle_in_transaction_session_timeout=10000 -c timezone=UTC"
+def _closed_by_server(conn: Connection) -> bool:
+    """Whether the server ended the session; its last words come first, so two looks (1 µs)."""
+    try:
+        conn.pgconn.consume_input()
+        conn.pgconn.consume_input()
+    except psycopg.OperationalError:
+        return True
+    return False
+
+
+_SETTINGS = """
+    SELECT set_config('statement_timeout', '60000', false),
+           set_config('idle_in_transaction_session_timeout', '10000', false),
+           set_config('timezone', 'UTC', false)
+"""
+
+
+async def _configure(conn: Connection) -> None:
+    """A session of our own has its time-outs; one of a pooler leaves nothing behind.
+
+    Behind a pooler in transaction mode (PgBouncer) the next transaction may run in another
+    session, where neither settings nor prepared statements are. Such a pooler shows itself by the
+    process number, which it makes up.
+    """
+    await conn.set_autocommit(True)
+    cursor = await conn.execute("SELECT pg_backend_pid()")
+    if await cursor.fetchone() == (conn.info.backend_pid,):
+        await conn.execute(_SETTINGS)
+    else:
+        conn.prepare_threshold = None
 
 
 @asynccontextmanager
 async def connect(
-    conninfo: str, *, size: int = 8, options: str = OPTIONS
+    conninfo: str, *, size: int = 8, patience_s: float = 20
 ) -> AsyncGenerator[PoolDb]:
-    """A pool of up to `size` connections, closed at the end."""
-
-    async def configure(conn: AsyncConnection[tuple[Any, ...]]) -> None:
-        await conn.set_autocommit(True)
-
+    """A pool of up to `size` connections, closed at the end; one is waited for `patience_s`."""
     pool = AsyncConnectionPool(
         conninfo,
         min_size=1,
         max_size=size,
         open=False,
-        timeout=20,
-        configure=configure,
-        kwargs={"options": options, "autocommit": True},
+        timeout=patience_s,
+        configure=_configure,
+        kwargs={"autocommit": True},
     )
     await pool.open()
     try:
