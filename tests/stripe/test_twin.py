@@ -6,9 +6,9 @@ from urllib.parse import unquote
 
 import pytest
 import pytest_asyncio
+import stripe
 from typing_extensions import override
 
-import stripe
 from anchorhold.domain.answer import (
     CustomerView,
     Deadline,
@@ -98,7 +98,7 @@ class Setting:
             "amount": 1200,
             "currency": "eur",
             "customer": self.customer,
-            "payment_method_types": ["card"],
+            "allowed_payment_method_types": ["card"],
             "metadata": {"anchorhold_invoice_id": "inv_1"},
         }
         made = await self.provider.create_intent(params, f"intent_{number}", self.soon)

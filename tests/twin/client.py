@@ -4,7 +4,7 @@ Every answer is judged by Stripe's OpenAPI document, and so is every request tha
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 from urllib.parse import urlencode
 
 from anchorhold.twin import SECRET_KEY, Broken, Request, Response, Twin
@@ -41,6 +41,18 @@ class Answered:
         error: dict[str, Any] = self.body["error"]
         return error
 
+    @property
+    def code(self) -> str | None:
+        """The code of the error; None when it is a success or has none."""
+        code: str | None = self.body.get("error", {}).get("code")
+        return code
+
+    @classmethod
+    def of(cls, sent: Response | Broken) -> Self:
+        """A whole answer, read; AssertionError when the connection broke."""
+        assert isinstance(sent, Response), sent
+        return cls(sent.status, sent.json(), dict(sent.headers))
+
 
 class Client:
     """Sends to one twin under one API key."""
@@ -76,12 +88,11 @@ class Client:
         headers: dict[str, str] | None = None,
     ) -> Answered:
         """One request that must be answered."""
-        answer = self.send(method, path, params, idem=idem, headers=headers)
-        assert isinstance(answer, Response), answer
+        answer = Answered.of(self.send(method, path, params, idem=idem, headers=headers))
         validate_response(method, path, answer.status, answer.body)
         if answer.status == 200:
             validate_request(method, path, urlencode(flat(params or {})))
-        return Answered(answer.status, answer.json(), dict(answer.headers))
+        return answer
 
     def post(self, path: str, idem: str | None = None, **params: Any) -> Answered:
         """POST, the parameters as keywords."""

@@ -209,7 +209,7 @@ def test_a_confirm_on_session_needs_a_return_url_while_redirects_are_allowed(
     intent = stripe.intent()
     path = f"/v1/payment_intents/{intent['id']}/confirm"
     assert stripe.post(path, payment_method="pm_card_visa").error["param"] == "return_url"
-    cards_only = stripe.intent(payment_method_types=["card"])
+    cards_only = stripe.intent(allowed_payment_method_types=["card"])
     path = f"/v1/payment_intents/{cards_only['id']}/confirm"
     assert stripe.done(path, payment_method="pm_card_visa")["status"] == "succeeded"
 

@@ -168,7 +168,7 @@ def test_saving_a_card_with_a_payment_attaches_it(stripe: Client) -> None:
         customer=customer["id"],
         confirm=True,
         payment_method="pm_card_visa",
-        payment_method_types=["card"],
+        allowed_payment_method_types=["card"],
         setup_future_usage="off_session",
     )
     method = stripe.get(f"/v1/payment_methods/{paid['payment_method']}").body

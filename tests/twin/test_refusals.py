@@ -46,12 +46,15 @@ BAD_CREATES: list[tuple[Given, str | None, str | None]] = [
     ({"shipping": {"name": "A", "address": {"planet": "X"}}},
      "parameter_unknown", "shipping[address][planet]"),
     ({"description": "x" * 1001}, None, "description"),
-    ({"payment_method_types": "card"}, None, "payment_method_types"),
+    ({"allowed_payment_method_types": "card"}, None, "allowed_payment_method_types"),
+    ({"allowed_payment_method_types": ["cash"]}, None, "allowed_payment_method_types[0]"),
+    ({"payment_method_types": ["card"]},
+     "payment_method_types_no_longer_supported", "payment_method_types"),
     ({"transfer_data": {"destination": "acct_x"}}, None, "transfer_data"),
     ({"expand": ["nonsense"]}, None, "expand"),
     ({"expand": ["data.customer"]}, None, "expand"),
-    ({"payment_method_types": ["card"], "automatic_payment_methods": {"enabled": True}},
-     None, "payment_method_types"),
+    ({"allowed_payment_method_types": ["card"], "automatic_payment_methods": {"enabled": True}},
+     None, "automatic_payment_methods"),
 ]
 # fmt: on
 

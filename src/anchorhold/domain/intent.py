@@ -51,14 +51,18 @@ class IntentRow:
 
 
 def create_params(invoice: Unprepared, number: int) -> dict[str, object]:
-    """The create request of an intent: unconfirmed, without a payment method (section 2)."""
+    """The create request of an intent: unconfirmed, without a payment method (section 2).
+
+    The types come as `allowed_payment_method_types`: Stripe leaves out those that the currency or
+    the account cannot take. Source: https://docs.stripe.com/changelog/dahlia/2026-07-29.
+    """
     return {
         "amount": invoice.amount,
         "currency": invoice.currency,
         "customer": invoice.stripe_customer_id,
         "capture_method": "automatic",
         "confirmation_method": "automatic",
-        "payment_method_types": list(invoice.payment_method_types),
+        "allowed_payment_method_types": list(invoice.payment_method_types),
         "metadata": {
             METADATA_ACCOUNT: invoice.scope.account_id,
             METADATA_INVOICE: invoice.invoice_id,

@@ -6,7 +6,7 @@ A PaymentIntent succeeds at most once, and a cancelled one never.
 
 from collections.abc import Callable
 
-from anchorhold.twin import charges, debits, disputes
+from anchorhold.twin import charges, debits, disputes, method_types
 from anchorhold.twin.errors import StripeError, card_error, invalid, unexpected_state
 from anchorhold.twin.events import emit
 from anchorhold.twin.instruments import (
@@ -20,8 +20,7 @@ from anchorhold.twin.state import Call, Hidden
 from anchorhold.twin.wire import Obj
 
 CONFIRMABLE = ("requires_payment_method", "requires_confirmation", "requires_action")
-_COPIED = ("receipt_email", "setup_future_usage", "shipping", "payment_method_types",
-           "capture_method")  # fmt: skip
+_COPIED = ("receipt_email", "setup_future_usage", "shipping", "capture_method")  # fmt: skip
 
 GetMethod = Callable[[Call, Obj], Obj | None]
 
@@ -35,6 +34,7 @@ def confirm_intent(call: Call, intent: Obj, method_of: GetMethod | None = None) 
     _check_state(intent)
     params = call.params
     new = {**intent, **{name: params[name] for name in _COPIED if name in params}}
+    new |= method_types.changed(intent, params, intent["currency"])
     given = method_of(call, new) if method_of is not None else None
     if given is not None:
         new["payment_method"] = given["id"]

@@ -7,11 +7,10 @@ from anchorhold.twin import charges, disputes
 from anchorhold.twin.errors import invalid
 from anchorhold.twin.events import emit
 from anchorhold.twin.instruments import Debit, Instrument
+from anchorhold.twin.method_types import CURRENCY
 from anchorhold.twin.outcomes import fail, succeed
 from anchorhold.twin.state import Call, Hidden
 from anchorhold.twin.wire import Obj
-
-CURRENCY = {"us_bank_account": "usd", "sepa_debit": "eur"}
 
 
 def check_mandate(call: Call, intent: Obj, hidden: Hidden) -> None:

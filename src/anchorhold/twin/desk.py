@@ -32,7 +32,8 @@ NewCall = Callable[[Account, Entry], Call]
 
 _PUBLIC = frozenset(
     {
-        "id", "object", "amount", "amount_details", "automatic_payment_methods", "canceled_at",
+        "id", "object", "allowed_payment_method_types", "amount", "amount_details",
+        "automatic_payment_methods", "canceled_at",
         "cancellation_reason", "capture_method", "client_secret", "confirmation_method", "created",
         "currency", "description", "excluded_payment_method_types", "last_payment_error",
         "livemode", "next_action", "payment_method", "payment_method_configuration_details",
@@ -88,7 +89,7 @@ class Desk:
             saved = keys.find(name, request, self._now())
             if saved is not None:
                 return _replay(request, entry, saved)
-        params = found.endpoint.read(tree(pairs(form_of(request))))
+        params = found.endpoint.read(tree(pairs(form_of(request))), version_of(request))
         if found.endpoint.locks and key.account.locked.get(found.ids[0]):
             raise lock_timeout()
         call = self._new_call(key.account, entry)
@@ -139,7 +140,7 @@ class Desk:
             found = match(request.method, request.path)
             if found is None:
                 return
-            params = found.endpoint.read(tree(pairs(form_of(request))))
+            params = found.endpoint.read(tree(pairs(form_of(request))), version_of(request))
         except StripeError:
             return
         call = self._new_call(key.account, entry)

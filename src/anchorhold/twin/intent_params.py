@@ -1,7 +1,6 @@
 """What a PaymentIntent's endpoints take, as tables. Source: .../docs/api/payment_intents."""
 
-from typing import Any
-
+from anchorhold.twin import method_types
 from anchorhold.twin.customers import SHIPPING
 from anchorhold.twin.lists import DATED
 from anchorhold.twin.method_params import DATA
@@ -19,6 +18,7 @@ from anchorhold.twin.params import (
     Param,
     Str,
 )
+from anchorhold.twin.versions import Dated
 
 ONLY_WITH_CONFIRM = (
     "off_session",
@@ -46,11 +46,11 @@ _MANDATE_DATA = Hash(
     clear=True,
 )
 _USAGE = OneOf(("off_session", "on_session"), clear=True)
-_METHOD: dict[str, Param] = {
+_METHOD: dict[str, Dated] = {
     "payment_method": Str(),
     "payment_method_data": Hash(DATA, ("type",)),
     "payment_method_options": Opaque(),
-    "payment_method_types": ListOf(),
+    **method_types.PARAMS,
 }
 _UNSIMULATED: dict[str, Param] = dict.fromkeys(
     (
@@ -66,7 +66,7 @@ _UNSIMULATED: dict[str, Param] = dict.fromkeys(
     ),
     NotSimulated(),
 )
-_BOTH: dict[str, Param] = {
+_BOTH: dict[str, Dated] = {
     **_METHOD,
     **_UNSIMULATED,
     "capture_method": OneOf(("automatic", "automatic_async")),
@@ -91,7 +91,7 @@ _CONFIRMING: dict[str, Param] = {
     "return_url": Str(),
     "use_stripe_sdk": Bool(),
 }
-CREATE: dict[str, Param] = {
+CREATE: dict[str, Dated] = {
     **_BOTH,
     **_CONFIRMING,
     "amount": Int(1),
@@ -101,8 +101,8 @@ CREATE: dict[str, Param] = {
     "currency": CurrencyCode(),
     "on_behalf_of": NotSimulated(),
 }
-UPDATE: dict[str, Param] = {**_BOTH, "amount": Int(1), "currency": CurrencyCode()}
-CONFIRM: dict[str, Param] = {
+UPDATE: dict[str, Dated] = {**_BOTH, "amount": Int(1), "currency": CurrencyCode()}
+CONFIRM: dict[str, Dated] = {
     **_METHOD,
     **_CONFIRMING,
     "amount_details": NotSimulated(),
@@ -123,13 +123,3 @@ CANCEL: dict[str, Param] = {
 }
 RETRIEVE: dict[str, Param] = {"client_secret": Str(), "expand": ListOf()}
 LIST: dict[str, Param] = {**DATED, "customer": Str(), "customer_account": NotSimulated()}
-
-_AUTOMATIC_TYPES = {"usd": ("card", "us_bank_account"), "eur": ("card", "sepa_debit")}
-
-
-def accepted_types(params: dict[str, Any]) -> list[str]:
-    """The payment method types of a new intent: those asked for, or what the currency allows."""
-    asked = params.get("payment_method_types")
-    if asked is not None:
-        return list(asked)
-    return list(_AUTOMATIC_TYPES.get(params["currency"], ("card",)))

@@ -12,6 +12,7 @@ from anchorhold.twin.params import (
     Param,
     Str,
 )
+from anchorhold.twin.versions import Dated, Until
 
 TYPES = ("card", "us_bank_account", "sepa_debit")
 """The types that the twin simulates."""
@@ -61,13 +62,13 @@ CREATE: dict[str, Param] = {
     **dict.fromkeys(("custom", "customer", "payment_method"), NotSimulated()),
     "expand": ListOf(),
 }
-UPDATE: dict[str, Param] = {
+UPDATE: dict[str, Dated] = {
     "billing_details": Hash(_BILLING),
     "metadata": Metadata(),
     "allow_redisplay": OneOf(("always", "limited", "unspecified")),
     "card": Hash({"exp_month": Int(1, 12), "exp_year": Int(), "networks": Opaque()}),
     "expand": ListOf(),
-    "payto": NotSimulated(),
+    "payto": Until("2026-09-30", NotSimulated()),
     "us_bank_account": NotSimulated(),
 }
 ATTACH: dict[str, Param] = {

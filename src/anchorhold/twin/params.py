@@ -26,14 +26,11 @@ class Param(Protocol):
 Table = Mapping[str, Param]
 
 
-def read_form(table: Table, required: tuple[str, ...], form: Tree) -> dict[str, Any]:
-    """The form's typed values, by name. 400 on an unknown, missing or malformed parameter."""
-    return _read_fields(table, required, form, "")
+def read_fields(table: Table, required: tuple[str, ...], form: Tree, prefix: str) -> dict[str, Any]:
+    """The form's typed values, by name; `prefix` is the parameter that they are inside of, or "".
 
-
-def _read_fields(
-    table: Table, required: tuple[str, ...], form: Tree, prefix: str
-) -> dict[str, Any]:
+    400 on an unknown, missing or malformed parameter.
+    """
     values: dict[str, Any] = {}
     for name, raw in form.items():
         full = f"{prefix}[{name}]" if prefix else name
@@ -197,7 +194,7 @@ class Hash:
     def read(self, name: str, raw: Raw) -> dict[str, Any] | None:
         """The values by name."""
         if isinstance(raw, dict):
-            return _read_fields(self.table, self.required, raw, name)
+            return read_fields(self.table, self.required, raw, name)
         if raw == "" and self.clear:
             return None
         raise invalid("Invalid object", param=name)
@@ -245,7 +242,7 @@ class Range:
         """The bounds by name; an exact second is both `gte` and `lte`."""
         if isinstance(raw, dict):
             table = dict.fromkeys(("gt", "gte", "lt", "lte"), Int())
-            return _read_fields(table, (), raw, name)
+            return read_fields(table, (), raw, name)
         exact = Int().read(name, raw)
         return {"gte": exact, "lte": exact}
 

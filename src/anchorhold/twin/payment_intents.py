@@ -5,16 +5,12 @@ Confirming, and what follows from it, is in `confirmation`.
 
 from typing import Any
 
-from anchorhold.twin import debits, payment_methods
+from anchorhold.twin import debits, method_types, payment_methods
 from anchorhold.twin.confirmation import confirm_intent
 from anchorhold.twin.currencies import check_amount
 from anchorhold.twin.errors import invalid, missing, unexpected_state
 from anchorhold.twin.events import emit
-from anchorhold.twin.intent_params import (
-    CLOSED_TO_UPDATE,
-    ONLY_WITH_CONFIRM,
-    accepted_types,
-)
+from anchorhold.twin.intent_params import CLOSED_TO_UPDATE, ONLY_WITH_CONFIRM
 from anchorhold.twin.lists import empty, page
 from anchorhold.twin.params import merged_metadata
 from anchorhold.twin.settings import ClockTime, GoneCustomer
@@ -40,18 +36,13 @@ def check_create(params: dict[str, Any]) -> None:
                     "`confirm` is set to true.",
                     param=name,
                 )
-    types = params.get("payment_method_types", ["card"])
+    method_types.check(params)
+    types = method_types.fields(params, params["currency"])["payment_method_types"]
     if "statement_descriptor" in params and "card" in types:
         raise invalid(
             "The `statement_descriptor` param is no longer supported for charges with "
             "payment_method_type `card`. Use `statement_descriptor_suffix` instead.",
             param="statement_descriptor",
-        )
-    if "payment_method_types" in params and "automatic_payment_methods" in params:
-        raise invalid(
-            "You may only specify one of these parameters: automatic_payment_methods, "
-            "payment_method_types.",
-            param="payment_method_types",
         )
 
 
@@ -68,7 +59,6 @@ def create(call: Call) -> Obj:
 def _blank(call: Call) -> Obj:
     params = call.params
     id_ = call.ids.new("pi")
-    types = accepted_types(params)
     return {
         "id": id_,
         "object": "payment_intent",
@@ -78,7 +68,6 @@ def _blank(call: Call) -> Obj:
         "amount_received": 0,
         "application": None,
         "application_fee_amount": None,
-        "automatic_payment_methods": _automatic(params),
         "canceled_at": None,
         "cancellation_reason": None,
         "capture_method": params.get("capture_method", "automatic_async"),
@@ -99,7 +88,6 @@ def _blank(call: Call) -> Obj:
         "payment_method": None,
         "payment_method_configuration_details": None,
         "payment_method_options": {},
-        "payment_method_types": types,
         "processing": None,
         "receipt_email": None,
         "review": None,
@@ -110,16 +98,8 @@ def _blank(call: Call) -> Obj:
         "status": "requires_payment_method",
         "transfer_data": None,
         "transfer_group": None,
+        **method_types.fields(params, params["currency"]),
     }
-
-
-def _automatic(params: dict[str, Any]) -> Obj | None:
-    given = params.get("automatic_payment_methods")
-    if given is None:
-        if "payment_method_types" in params:
-            return None
-        given = {"enabled": True}
-    return {"allow_redirects": "always", **given} if given["enabled"] else None
 
 
 def _created(call: Call) -> int:
@@ -190,9 +170,7 @@ def update(call: Call) -> Obj:
     for name in ("amount", "currency", "capture_method"):
         after[name] = call.params.get(name, before[name])
     check_amount(after["amount"], after["currency"])
-    if "payment_method_types" in call.params:
-        after["payment_method_types"] = call.params["payment_method_types"]
-        after["automatic_payment_methods"] = None
+    after |= method_types.changed(before, call.params, after["currency"])
     return call.account.payment_intents.put(after)
 
 

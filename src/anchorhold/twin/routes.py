@@ -12,6 +12,7 @@ from anchorhold.twin import (
     events,
     intent_params,
     method_params,
+    method_types,
     payment_intents,
     payment_methods,
     refunds,
@@ -19,8 +20,9 @@ from anchorhold.twin import (
 )
 from anchorhold.twin.expansion import check as check_expand
 from anchorhold.twin.form import Tree
-from anchorhold.twin.params import ListOf, Param, Table, read_form
+from anchorhold.twin.params import ListOf, Param
 from anchorhold.twin.state import Call
+from anchorhold.twin.versions import DatedTable, read_form
 from anchorhold.twin.wire import Obj
 
 
@@ -31,7 +33,7 @@ class Endpoint:
     method: str
     template: str
     run: Callable[[Call], Obj]
-    params: Table
+    params: DatedTable
     kind: str
     required: tuple[str, ...] = ()
     check: Callable[[dict[str, Any]], None] | None = None
@@ -42,9 +44,9 @@ class Endpoint:
     browser: bool = False
     """A publishable key may call it."""
 
-    def read(self, form: Tree) -> dict[str, Any]:
-        """The typed parameters; a 400 here means that nothing was executed."""
-        values = read_form(self.params, self.required, form)
+    def read(self, form: Tree, version: str) -> dict[str, Any]:
+        """The parameters, typed, in this API version; a 400 means that nothing was executed."""
+        values = read_form(self.params, self.required, form, version)
         if self.check is not None:
             self.check(values)
         if "expand" in values:
@@ -56,7 +58,7 @@ _PI, _PM, _CUS, _CH = "payment_intent", "payment_method", "customer", "charge"
 _ONLY_EXPAND: dict[str, Param] = {"expand": ListOf()}
 
 
-def _list(template: str, run: Callable[[Call], Obj], params: Table, kind: str) -> Endpoint:
+def _list(template: str, run: Callable[[Call], Obj], params: DatedTable, kind: str) -> Endpoint:
     return Endpoint("GET", template, run, params, kind, in_list=True)
 
 
@@ -89,9 +91,10 @@ ENDPOINTS = (
     Endpoint("GET", "/v1/payment_intents/{id}", payment_intents.retrieve,
              intent_params.RETRIEVE, _PI, browser=True),
     Endpoint("POST", "/v1/payment_intents/{id}", payment_intents.update,
-             intent_params.UPDATE, _PI, locks=True),
+             intent_params.UPDATE, _PI, check=method_types.check, locks=True),
     Endpoint("POST", "/v1/payment_intents/{id}/confirm", payment_intents.confirm,
-             intent_params.CONFIRM, _PI, locks=True, browser=True),
+             intent_params.CONFIRM, _PI, check=method_types.check, locks=True,
+             browser=True),
     Endpoint("POST", "/v1/payment_intents/{id}/cancel", payment_intents.cancel,
              intent_params.CANCEL, _PI, locks=True),
 

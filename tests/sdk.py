@@ -1,0 +1,71 @@
+"""The parameters that stripe-python's generated types know: the newest specification there is.
+
+The package is generated from the very API version that it pins, so its `TypedDict`s list every
+parameter of that version. They are read from the annotations, without a request.
+"""
+
+import re
+import typing
+from functools import cache
+from importlib import import_module
+from typing import Any, ForwardRef, NotRequired, Required, get_args, get_origin
+
+from stripe import RequestOptions
+from typing_extensions import is_typeddict
+
+Names = dict[str, "Names"]
+"""Parameter names, each with the names inside it."""
+
+_OF_THE_REQUEST = frozenset(RequestOptions.__annotations__)
+"""Options that are not sent as parameters: the key, the version and so on."""
+
+
+@cache
+def parameters(request: str) -> Names:
+    """The parameters of a request by its name in the SDK, such as `PaymentIntentCreate`."""
+    shape, space = _shape(request)
+    return _names(shape, space)
+
+
+@cache
+def words(request: str, parameter: str) -> frozenset[str]:
+    """The words that a parameter of the request may be, or be a list of."""
+    shape, space = _shape(request)
+    return frozenset(_literals(_resolved(shape.__annotations__[parameter], space)))
+
+
+def _shape(request: str) -> tuple[Any, dict[str, Any]]:
+    room = "test_helpers." if request.startswith("TestClock") else ""
+    snake = re.sub(r"(?<!^)(?=[A-Z])", "_", request).lower()
+    module = import_module(f"stripe.params.{room}_{snake}_params")
+    return getattr(module, f"{request}Params"), vars(module)
+
+
+def _resolved(annotation: Any, space: dict[str, Any]) -> Any:
+    if isinstance(annotation, ForwardRef):
+        annotation = eval(annotation.__forward_arg__, space)
+    if get_origin(annotation) in {NotRequired, Required}:
+        return _resolved(get_args(annotation)[0], space)
+    return annotation
+
+
+def _names(annotation: Any, space: dict[str, Any]) -> Names:
+    shape = _resolved(annotation, space)
+    if is_typeddict(shape):
+        return {
+            name: _names(inner, space)
+            for name, inner in shape.__annotations__.items()
+            if name not in _OF_THE_REQUEST
+        }
+    found: Names = {}
+    if get_origin(shape) in {typing.Union, list}:
+        for part in get_args(shape):
+            found |= _names(part, space)
+    return found
+
+
+def _literals(shape: Any) -> set[str]:
+    found: set[str] = set()
+    for part in get_args(shape):
+        found |= {part} if isinstance(part, str) else _literals(part)
+    return found
