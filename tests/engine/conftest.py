@@ -1,9 +1,11 @@
 """The rig of this room's tests."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 
+import pytest
 import pytest_asyncio
 
+from tests.database import WorkerDatabase
 from tests.engine.rig import Rig, rig
 
 
@@ -12,3 +14,9 @@ async def world(database: str) -> AsyncGenerator[Rig]:
     """One connected account, its database and its twin."""
     async with rig(database) as made:
         yield made
+
+
+@pytest.fixture
+def clear_database(_database_of_worker: WorkerDatabase) -> Callable[[], str]:
+    """Gives the conninfo of an empty database each time that it is called."""
+    return _database_of_worker.cleared

@@ -11,8 +11,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Any, LiteralString, TypeVar
+from weakref import WeakKeyDictionary
 
 import psycopg
+from psycopg import AsyncConnection
 from typing_extensions import override
 
 from anchorhold.domain.answer import Deadline
@@ -34,7 +36,10 @@ from anchorhold.stripe.api import StripeProvider
 from anchorhold.stripe.breaker import Breaker
 from anchorhold.stripe.limiter import Limiter
 from anchorhold.stripe.transport import Answer
+from anchorhold.twin import Broken, Request, Response
+from anchorhold.twin.clock import WallClock
 from anchorhold.twin.ledger import Ledger
+from anchorhold.twin.settings import Settings
 from anchorhold.twin.world import ACCOUNT as STRIPE_ACCOUNT
 from anchorhold.twin.world import SECRET_KEY, Twin
 from tests.twin_transport import TwinTransport
@@ -132,20 +137,47 @@ class GatedProvider:
 
     def __getattr__(self, verb: str) -> Any:
         call = getattr(self._inner, verb)
-        return lambda *args: self._gate.through(f"stripe {verb}", lambda: call(*args))
+
+        def passing(*args: Any) -> Awaitable[Any]:
+            return self._gate.through(f"stripe {verb}", lambda: call(*args))
+
+        return passing
+
+
+SET_SHIFT = "SELECT set_config('anchorhold.clock_shift', %s, false)"
+
+
+class ShiftedDb(PoolDb):
+    """`PoolDb` whose clock is `shift` ahead of the server's, on every connection."""
+
+    def __init__(self, db: PoolDb) -> None:
+        super().__init__(db._pool)
+        self.shift = timedelta()
+        self._shifted: WeakKeyDictionary[AsyncConnection[Any], timedelta] = WeakKeyDictionary()
+
+    @override
+    @asynccontextmanager
+    async def _connection(self) -> AsyncGenerator[AsyncConnection[tuple[Any, ...]]]:
+        async with super()._connection() as conn:
+            if self._shifted.get(conn) != self.shift:
+                await conn.execute(SET_SHIFT, [str(self.shift)])
+                self._shifted[conn] = self.shift
+            yield conn
 
 
 class RigTransport(TwinTransport):
     """The twin in memory, or who stands before it; notes a request sent within a transaction."""
 
-    def __init__(self, twin: Twin, conninfo: str) -> None:
+    def __init__(self, twin: Twin, watcher: psycopg.Connection[tuple[Any, ...]]) -> None:
         super().__init__(twin)
         self.sent_in_transaction: list[str] = []
-        self._watcher = psycopg.connect(conninfo, autocommit=True)
+        self.listeners: list[Callable[[Request], object]] = []
+        self._watcher = watcher
+        self.send_to(twin)
 
     def send_to(self, twin: Any) -> None:
         """Requests go there from now on."""
-        self._twin = twin
+        self._twin: Any = _Heard(twin, self.listeners)
 
     @override
     async def request_async(
@@ -156,9 +188,20 @@ class RigTransport(TwinTransport):
             self.sent_in_transaction.append(f"{method} {url}")
         return await super().request_async(method, url, headers, post_data)
 
-    def stop_watching(self) -> None:
-        """The connection that watches is closed."""
-        self._watcher.close()
+
+@dataclass
+class _Heard:
+    """A twin whose requests are heard by others too."""
+
+    inner: Any
+    listeners: list[Callable[[Request], object]]
+
+    def send(self, request: Request) -> Response | Broken:
+        """See `Twin.send`."""
+        for listener in self.listeners:
+            listener(request)
+        answer: Response | Broken = self.inner.send(request)
+        return answer
 
 
 IDLE_IN_TRANSACTION = """
@@ -184,9 +227,10 @@ class Quiet:
 class Rig:
     """One account in test mode with everything around it."""
 
-    conninfo: str
-    pool: PoolDb
+    by_hand: psycopg.Connection[tuple[Any, ...]]
+    pool: ShiftedDb
     twin: Twin
+    clock: WallClock
     transport: RigTransport
     scope: Scope
     timing: Timing = field(default_factory=Timing)
@@ -212,9 +256,9 @@ class Rig:
 
     def sql(self, statement: str, *values: object) -> list[Any]:
         """Rows of any statement; a rig may look at and change everything."""
-        with psycopg.connect(self.conninfo, autocommit=True) as conn:
-            cursor = conn.execute(statement.encode(), values)
-            return cursor.fetchall() if cursor.description else []
+        self.by_hand.execute(SET_SHIFT, [str(self.pool.shift)])
+        cursor = self.by_hand.execute(statement.encode(), values)
+        return cursor.fetchall() if cursor.description else []
 
     async def invoice(
         self,
@@ -280,27 +324,10 @@ class Rig:
         return await tick(deps or self.deps(), self.scope)
 
     def later(self, **delta: float) -> None:
-        """The database's clock is so much further; leases and holds that ended have ended."""
-        shift = timedelta(**delta)
-        self.sql(
-            "UPDATE anchorhold.invoice SET hold_until = hold_until - %s, "
-            "prepare_at = prepare_at - %s, check_until = check_until - %s, "
-            "checked_at = checked_at - %s, provider_synced_at = provider_synced_at - %s, "
-            "followed_at = followed_at - %s, next_attempt_at = next_attempt_at - %s",
-            *[shift] * 7,
-        )
-        self.sql(
-            "UPDATE anchorhold.attempt SET hold_until = hold_until - %s, "
-            "claimed_at = claimed_at - %s, sent_at = sent_at - %s",
-            *[shift] * 3,
-        )
-        self.sql("UPDATE anchorhold.stripe_customer SET look_at = look_at - %s", shift)
-        self.sql(
-            "UPDATE anchorhold.intent SET created_at = created_at - %s, "
-            "action_since = action_since - %s, watched_since = watched_since - %s, "
-            "watch_at = watch_at - %s",
-            *[shift] * 4,
-        )
+        """It is so much later, for every session of the database and at Stripe."""
+        self.pool.shift += timedelta(**delta)
+        self.clock.advance(timedelta(**delta).total_seconds())
+        self.twin.run_due()
 
     async def recover(self, rounds: int = 4) -> None:
         """Other workers come later: sweep, follow and charge until nothing is left to do."""
@@ -347,15 +374,22 @@ class _Only:
 @asynccontextmanager
 async def rig(conninfo: str, seed: int = 0) -> AsyncGenerator[Rig]:
     """An account that is connected to a twin of its own."""
-    twin = Twin(seed=seed)
-    async with connect(conninfo, size=4) as pool:
-        account_id = new_id(ACCOUNT)
-        await accounts.create(pool, account_id, "default")
-        scope = Scope(AccountId(account_id), livemode=False)
-        new = NewConnection(STRIPE_ACCOUNT, b"sealed", "1234", "fingerprint")
-        await accounts.connect(pool, scope, new)
-        transport = RigTransport(twin, conninfo)
-        try:
-            yield Rig(conninfo, pool, twin, transport, scope)
-        finally:
-            transport.stop_watching()
+    twin, clock = make_twin(seed)
+    with psycopg.connect(conninfo, autocommit=True) as by_hand:
+        async with connect(conninfo, size=4) as pool:
+            account_id = new_id(ACCOUNT)
+            await accounts.create(pool, account_id, "default")
+            scope = Scope(AccountId(account_id), livemode=False)
+            new = NewConnection(STRIPE_ACCOUNT, b"sealed", "1234", "fingerprint")
+            await accounts.connect(pool, scope, new)
+            transport = RigTransport(twin, by_hand)
+            yield Rig(by_hand, ShiftedDb(pool), twin, clock, transport, scope)
+
+
+def make_twin(seed: int) -> tuple[Twin, WallClock]:
+    """A twin with the wall clock, which can be moved ahead; debits take days."""
+    clock = WallClock()
+    return Twin(seed=seed, clock=clock, settings=Settings(debit_s=DEBIT_S)), clock
+
+
+DEBIT_S = 4 * 86_400

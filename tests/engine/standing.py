@@ -73,7 +73,9 @@ async def once_more_changes_nothing(world: Rig) -> None:
     await follow(world.deps(), world.scope)
     await tick(world.deps(), world.scope)
     await world.charge_due()
-    assert state(world) == before
+    after = state(world)
+    changed = {what: (before[what], after[what]) for what in before if before[what] != after[what]}
+    assert not changed, changed
 
 
 def state(world: Rig) -> dict[str, list[Any]]:

@@ -1,9 +1,11 @@
 """What comes after its hold has ended: late answers, late charges, owners that thaw."""
 
 import asyncio
-from typing import Any
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
 
 import pytest
+from typing_extensions import override
 
 from anchorhold.domain.ids import InvoiceId
 from anchorhold.twin.faults import FaultKind, Rule
@@ -12,6 +14,8 @@ from tests.engine.lost import dies, unknown
 from tests.engine.rig import Gate, Rig, When
 from tests.engine.standing import standing_checks
 from tests.engine.stripe_side import CONFIRM, RETRIEVE, AtStripe, end_debits
+
+T = TypeVar("T")
 
 
 class Frozen(Gate):
@@ -22,7 +26,8 @@ class Frozen(Gate):
         self.name = name
         self.arrived, self.thawed = asyncio.Event(), asyncio.Event()
 
-    async def through(self, name: str, act: Any) -> Any:
+    @override
+    async def through(self, name: str, act: Callable[[], Awaitable[T]]) -> T:
         """See `Gate.through`."""
         result = await super().through(name, act)
         if name == self.name:

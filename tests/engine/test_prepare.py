@@ -286,7 +286,6 @@ async def test_a_list_that_fails_spends_no_number(world: Rig, answer: Turn) -> N
 def pruned(world: Rig) -> None:
     """A day has gone by: Stripe may have forgotten the key."""
     world.later(hours=25)
-    world.twin.clock.advance(25 * 3600)  # pyrefly: ignore[missing-attribute] - a WallClock
 
 
 async def test_a_worker_that_dies_before_it_stored_the_id_leaves_no_second_intent(

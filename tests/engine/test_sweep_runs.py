@@ -2,9 +2,10 @@
 
 import asyncio
 from dataclasses import replace
-from typing import Any
+from typing import Any, LiteralString, TypeVar
 
 import pytest
+from typing_extensions import override
 
 from anchorhold.domain.ids import InvoiceId
 from anchorhold.engine.sweep import sweep
@@ -14,6 +15,8 @@ from tests.engine.lost import dies
 from tests.engine.rig import GatedDb, Rig, When
 from tests.engine.standing import standing_checks
 from tests.engine.stripe_side import RETRIEVE, AtStripe, between, shows
+
+T = TypeVar("T")
 
 
 async def lost(world: Rig, count: int, when: When = When.AFTER) -> list[InvoiceId]:
@@ -90,7 +93,8 @@ class _Breaks(GatedDb):
         super().__init__(inner.inner, inner.gate)
         self.invoice = invoice
 
-    async def one(self, query: Any, shape: Any, **params: Any) -> Any:
+    @override
+    async def one(self, query: LiteralString, shape: type[T], **params: Any) -> T | None:
         """See `Db.one`."""
         if params.get("invoice_id") == self.invoice:
             raise ZeroDivisionError

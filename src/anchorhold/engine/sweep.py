@@ -131,7 +131,8 @@ async def _record(deps: Deps, facts: HoldFacts, seen: Evidence, row: Row) -> Non
         for intent in seen.intents
         if intent.status is IntentStatus.SUCCEEDED and intent.paid is not refunded
     ]
-    for intent in sorted(succeeded, key=lambda intent: intent.created):
+    # Stripe lists newest first and counts in whole seconds.
+    for intent in sorted(reversed(succeeded), key=lambda intent: intent.created):
         await _settle(deps, facts, seen, intent)
         if refunded:
             deps.log.error("payment.found_refunded", invoice=facts.token.invoice_id, rule=row.id)
