@@ -26,7 +26,7 @@ _TYPES: Json = {
     "type": "array",
     "items": {
         "type": "string",
-        "enum": sorted(words("PaymentIntentCreate", "allowed_payment_method_types")),
+        "enum": sorted(words("POST /v1/payment_intents", "allowed_payment_method_types")),
     },
 }
 _ID: Json = {"type": "string", "maxLength": 5000, "nullable": True}
@@ -50,6 +50,8 @@ class Difference:
     name: str
     schema: Json | None
     source: str
+    required: bool = False
+    """Whether every answer has it."""
 
 
 _CREATE = "POST /v1/payment_intents"
@@ -68,14 +70,12 @@ DIFFERENCES = (
     Difference(_METHOD, "payto", None, _SDK_16_0),
     Difference("payment_intent", "allowed_payment_method_types",
                {**_TYPES, "nullable": True}, _ALLOWED),
-    Difference("payment_intent", "payment_record", _ID, _SDK_16_0),
     Difference("refund", "customer", _id_or("customer"), _REFUNDS),
     Difference("refund", "customer_account", _ID, _REFUNDS),
     Difference("refund", "payment_method", _id_or("payment_method"), _REFUNDS),
-    Difference("dispute", "intended_submission_method", _ID, _SDK_16_1),
     Difference("dispute_evidence_details", "submission_method",
                {"type": "string", "enum": ["manual", "not_submitted", "smart_disputes"]},
-               _SDK_16_1),
+               _SDK_16_1, required=True),
 )
 # fmt: on
 
@@ -86,12 +86,15 @@ def apply(document: Json) -> None:
     AssertionError on a difference that the document has already: it became needless.
     """
     for one in DIFFERENCES:
-        properties = _schema(document, one.where)["properties"]
+        schema = _schema(document, one.where)
+        properties = schema["properties"]
         assert (one.name in properties) == (one.schema is None), f"no difference: {one}"
         if one.schema is None:
             del properties[one.name]
         else:
             properties[one.name] = one.schema
+        if one.required:
+            schema["required"] = [*schema.get("required", []), one.name]
 
 
 def _schema(document: Json, where: str) -> Json:

@@ -16,21 +16,64 @@ from typing_extensions import is_typeddict
 Names = dict[str, "Names"]
 """Parameter names, each with the names inside it."""
 
+# fmt: off
+REQUESTS = {
+    "POST /v1/customers": "CustomerCreate",
+    "GET /v1/customers": "CustomerList",
+    "GET /v1/customers/{id}": "CustomerRetrieve",
+    "POST /v1/customers/{id}": "CustomerUpdate",
+    "DELETE /v1/customers/{id}": "CustomerDelete",
+    "GET /v1/customers/{id}/payment_methods": "CustomerPaymentMethodList",
+    "GET /v1/customers/{id}/payment_methods/{id}": "CustomerPaymentMethodRetrieve",
+    "POST /v1/payment_methods": "PaymentMethodCreate",
+    "GET /v1/payment_methods": "PaymentMethodList",
+    "GET /v1/payment_methods/{id}": "PaymentMethodRetrieve",
+    "POST /v1/payment_methods/{id}": "PaymentMethodUpdate",
+    "POST /v1/payment_methods/{id}/attach": "PaymentMethodAttach",
+    "POST /v1/payment_methods/{id}/detach": "PaymentMethodDetach",
+    "POST /v1/payment_intents": "PaymentIntentCreate",
+    "GET /v1/payment_intents": "PaymentIntentList",
+    "GET /v1/payment_intents/{id}": "PaymentIntentRetrieve",
+    "POST /v1/payment_intents/{id}": "PaymentIntentUpdate",
+    "POST /v1/payment_intents/{id}/confirm": "PaymentIntentConfirm",
+    "POST /v1/payment_intents/{id}/cancel": "PaymentIntentCancel",
+    "GET /v1/charges": "ChargeList",
+    "GET /v1/charges/{id}": "ChargeRetrieve",
+    "POST /v1/charges/{id}": "ChargeUpdate",
+    "POST /v1/refunds": "RefundCreate",
+    "GET /v1/refunds": "RefundList",
+    "GET /v1/refunds/{id}": "RefundRetrieve",
+    "POST /v1/refunds/{id}": "RefundUpdate",
+    "GET /v1/disputes": "DisputeList",
+    "GET /v1/disputes/{id}": "DisputeRetrieve",
+    "GET /v1/events": "EventList",
+    "GET /v1/events/{id}": "EventRetrieve",
+    "GET /v1/account": "AccountRetrieveCurrent",
+    "GET /v1/balance": "BalanceRetrieve",
+    "POST /v1/test_helpers/test_clocks": "TestClockCreate",
+    "GET /v1/test_helpers/test_clocks": "TestClockList",
+    "GET /v1/test_helpers/test_clocks/{id}": "TestClockRetrieve",
+    "POST /v1/test_helpers/test_clocks/{id}/advance": "TestClockAdvance",
+    "DELETE /v1/test_helpers/test_clocks/{id}": "TestClockDelete",
+}
+# fmt: on
+"""The SDK's name of each request that the twin answers, by method and path template."""
+
 _OF_THE_REQUEST = frozenset(RequestOptions.__annotations__)
 """Options that are not sent as parameters: the key, the version and so on."""
 
 
 @cache
-def parameters(request: str) -> Names:
-    """The parameters of a request by its name in the SDK, such as `PaymentIntentCreate`."""
-    shape, space = _shape(request)
+def parameters(endpoint: str) -> Names:
+    """The parameters of a request to an endpoint, such as `POST /v1/refunds`."""
+    shape, space = _shape(REQUESTS[endpoint])
     return _names(shape, space)
 
 
 @cache
-def words(request: str, parameter: str) -> frozenset[str]:
+def words(endpoint: str, parameter: str) -> frozenset[str]:
     """The words that a parameter of the request may be, or be a list of."""
-    shape, space = _shape(request)
+    shape, space = _shape(REQUESTS[endpoint])
     return frozenset(_literals(_resolved(shape.__annotations__[parameter], space)))
 
 

@@ -64,6 +64,7 @@ def test_a_declining_card_leaves_the_intent_payable_with_a_failed_charge(
     after = error["payment_intent"]
     assert (after["status"], after["payment_method"]) == ("requires_payment_method", None)
     assert after["latest_charge"] == error["charge"] == after["last_payment_error"]["charge"]
+    assert after["last_payment_error"]["payment_method_type"] == "card"
     charge = stripe.get(f"/v1/charges/{error['charge']}").body
     assert (charge["status"], charge["failure_code"]) == ("failed", card.decline.code)
     assert (charge["paid"], charge["captured"], charge["amount_captured"]) == (False, False, 0)

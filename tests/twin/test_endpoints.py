@@ -76,7 +76,7 @@ def test_every_documented_parameter_is_known(endpoint: Endpoint) -> None:
     documented = request_schema(operation(endpoint.method, endpoint.template), endpoint.method).get(
         "properties", {}
     )
-    assert known(endpoint.params, API_VERSION) == set(documented)
+    assert set(documented) <= known(endpoint.params, API_VERSION)
 
 
 def test_what_stripe_has_and_the_twin_has_not_is_refused_by_name(stripe: Client) -> None:

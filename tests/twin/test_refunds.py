@@ -34,6 +34,20 @@ def test_two_parts_make_a_whole_refund(stripe: Client) -> None:
     assert stripe.get(f"/v1/payment_intents/{intent['id']}").body["status"] == "succeeded"
 
 
+def test_a_refund_says_whose_it_is_and_opens_both_on_demand(stripe: Client) -> None:
+    customer = stripe.customer("pm_card_visa")
+    intent = paid(stripe, customer["method"], customer=customer["id"])
+    refund = stripe.done(
+        REFUNDS, payment_intent=intent["id"], amount=1, expand=["customer", "payment_method"]
+    )
+    assert (refund["customer"]["id"], refund["payment_method"]["id"]) == (
+        customer["id"],
+        customer["method"],
+    )
+    plain = stripe.get(f"{REFUNDS}/{refund['id']}").body
+    assert (plain["customer"], plain["payment_method"]) == (customer["id"], customer["method"])
+
+
 def test_no_more_than_was_taken_can_be_refunded(stripe: Client) -> None:
     intent = paid(stripe)
     refused = stripe.post(REFUNDS, payment_intent=intent["id"], amount=1001)

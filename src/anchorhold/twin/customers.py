@@ -26,12 +26,14 @@ from anchorhold.twin.wire import Obj
 ADDRESS: dict[str, Param] = dict.fromkeys(
     ("city", "country", "line1", "line2", "postal_code", "state"), Str(clear=True)
 )
-SHIPPING: dict[str, Param] = {
+_SHIPPING: dict[str, Param] = {
     "address": Hash(ADDRESS),
     "name": Str(),
     "phone": Str(clear=True),
-    "carrier": Str(),
-    "tracking_number": Str(),
+}
+_INVOICE_SETTINGS: dict[str, Param] = {
+    "default_payment_method": Str(clear=True),
+    **dict.fromkeys(("custom_fields", "footer", "rendering_options"), NotSimulated()),
 }
 _PLAIN = ("description", "email", "name", "phone", "balance", "preferred_locales", "tax_exempt")
 _COMMON: dict[str, Param] = {
@@ -40,12 +42,12 @@ _COMMON: dict[str, Param] = {
     "description": Str(clear=True),
     "email": Str(512, clear=True),
     "expand": ListOf(),
-    "invoice_settings": Hash({"default_payment_method": Str(clear=True)}),
+    "invoice_settings": Hash(_INVOICE_SETTINGS),
     "metadata": Metadata(),
     "name": Str(256, clear=True),
     "phone": Str(20, clear=True),
     "preferred_locales": ListOf(),
-    "shipping": Hash(SHIPPING, ("address", "name"), clear=True),
+    "shipping": Hash(_SHIPPING, ("address", "name"), clear=True),
     "tax_exempt": OneOf(("exempt", "none", "reverse"), clear=True),
     **dict.fromkeys(
         (
@@ -56,6 +58,7 @@ _COMMON: dict[str, Param] = {
             "next_invoice_sequence",
             "source",
             "tax",
+            "validate",
         ),
         NotSimulated(),
     ),

@@ -47,6 +47,7 @@ def open_(call: Call, charge_id: str, reason: str) -> Obj:
                 "has_evidence": False,
                 "past_due": False,
                 "submission_count": 0,
+                "submission_method": "not_submitted",
             },
             "is_charge_refundable": inquiry,
             "livemode": call.account.livemode,

@@ -22,7 +22,8 @@ EXPANDABLE: Mapping[str, Mapping[str, str | None]] = {
         "failure_balance_transaction": None,
     },
     "refund": {
-        "charge": "charge", "payment_intent": "payment_intent", "balance_transaction": None,
+        "charge": "charge", "customer": "customer", "payment_intent": "payment_intent",
+        "payment_method": "payment_method", "balance_transaction": None,
         "failure_balance_transaction": None,
     },
     "dispute": {"charge": "charge", "payment_intent": "payment_intent"},

@@ -1,7 +1,7 @@
 """What a PaymentIntent's endpoints take, as tables. Source: .../docs/api/payment_intents."""
 
 from anchorhold.twin import method_types
-from anchorhold.twin.customers import SHIPPING
+from anchorhold.twin.customers import ADDRESS
 from anchorhold.twin.lists import DATED
 from anchorhold.twin.method_params import DATA
 from anchorhold.twin.params import (
@@ -45,6 +45,17 @@ _MANDATE_DATA = Hash(
     ("customer_acceptance",),
     clear=True,
 )
+_SHIPPING = Hash(
+    {
+        "address": Hash(ADDRESS),
+        "name": Str(),
+        "phone": Str(clear=True),
+        "carrier": Str(),
+        "tracking_number": Str(),
+    },
+    ("address", "name"),
+    clear=True,
+)
 _USAGE = OneOf(("off_session", "on_session"), clear=True)
 _METHOD: dict[str, Dated] = {
     "payment_method": Str(),
@@ -76,7 +87,7 @@ _BOTH: dict[str, Dated] = {
     "metadata": Metadata(),
     "receipt_email": Str(clear=True),
     "setup_future_usage": _USAGE,
-    "shipping": Hash(SHIPPING, ("address", "name"), clear=True),
+    "shipping": _SHIPPING,
     "statement_descriptor": Str(22),
     "statement_descriptor_suffix": Str(22),
 }
@@ -115,7 +126,7 @@ CONFIRM: dict[str, Dated] = {
     "payment_details": NotSimulated(),
     "receipt_email": Str(clear=True),
     "setup_future_usage": _USAGE,
-    "shipping": Hash(SHIPPING, ("address", "name"), clear=True),
+    "shipping": _SHIPPING,
 }
 CANCEL: dict[str, Param] = {
     "cancellation_reason": OneOf(("abandoned", "duplicate", "fraudulent", "requested_by_customer")),

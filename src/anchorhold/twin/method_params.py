@@ -38,13 +38,14 @@ _BANK: dict[str, Param] = {
     "routing_number": Str(),
     "account_holder_type": OneOf(("company", "individual")),
     "account_type": OneOf(("checking", "savings")),
+    "financial_connections_account": NotSimulated(),
 }
 _OTHER_TYPES = (
     "acss_debit affirm afterpay_clearpay alipay alma amazon_pay au_becs_debit bacs_debit "
     "bancontact billie bizum blik boleto cashapp crypto customer_balance eps fpx giropay grabpay "
     "ideal interac_present kakao_pay klarna konbini kr_card link mb_way mobilepay multibanco "
-    "naver_pay nz_bank_account oxxo p24 pay_by_bank payco paynow paypal payto pix promptpay "
-    "revolut_pay samsung_pay satispay scalapay sofort sunbit swish twint upi wechat_pay zip"
+    "naver_pay nz_bank_account oxxo p24 pay_by_bank payco paynow paypal paypay payto pix promptpay "
+    "revolut_pay samsung_pay satispay scalapay sequra sofort sunbit swish twint upi wechat_pay zip"
 )
 DATA: dict[str, Param] = {
     **dict.fromkeys(_OTHER_TYPES.split(), NotSimulated()),

@@ -36,10 +36,15 @@ def _keep_method(call: Call, intent: Obj, method: Obj) -> None:
 
 
 def fail(call: Call, intent: Obj, error: Obj, failed: Obj | None) -> Obj:
-    """The intent after a failed attempt, stored: payable again, or cancelled after too many."""
+    """The intent after a failed attempt, stored: payable again, or cancelled after too many.
+
+    `error` names the `payment_method`. Source for the type beside it: https://docs.stripe.com/
+    changelog/endive/2026-09-30/payment-method-type-payment-failures.
+    """
+    kind = error["payment_method"]["type"]
     after = {
         **intent,
-        "last_payment_error": error,
+        "last_payment_error": {**error, "payment_method_type": kind},
         "latest_charge": failed["id"] if failed is not None else intent["latest_charge"],
         "next_action": None,
         "payment_method": None,
