@@ -48,7 +48,7 @@ BAD: dict[Rule, list[tuple[str, str]]] = {
         ("cli/main.py", 'db.run("""\n    WITH pick AS (SELECT 1) SELECT * FROM pick""")'),
         ("web/app.py", 'Q = f"UPDATE invoice SET {x} = 1"'),
         ("worker/run.py", 'cursor.execute("INSERT INTO t VALUES (1)")'),
-        ("demo/run.py", 'q = "DELETE " "FROM t WHERE true"'),
+        ("cli/run.py", 'q = "DELETE " "FROM t WHERE true"'),
     ],
     tidy.clock_and_dice: [
         ("engine/charge.py", "from datetime import datetime as dt\ndt.now()"),

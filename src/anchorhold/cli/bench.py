@@ -36,7 +36,7 @@ def bench(
     """Measure, show, and write the page when asked."""
     import uvloop  # noqa: PLC0415 - the help needs none of it
 
-    from anchorhold.bench import run  # noqa: PLC0415
+    from anchorhold.bench import run  # noqa: PLC0415 - nor this
 
     lines = uvloop.run(run.measure(seconds, rounds))
     if write is not None:

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import secrets
 import tempfile
 from pathlib import Path
 from typing import Annotated, Final
@@ -11,6 +10,7 @@ import typer
 from rich.console import Console
 
 from anchorhold.domain.refusals import Exit
+from anchorhold.entropy import random_bytes
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -42,7 +42,7 @@ def demo(
     """Run it in a folder of its own, which is gone afterwards."""
     from anchorhold.demo import stage  # noqa: PLC0415 - the help needs none of it
 
-    chosen = secrets.randbelow(1_000_000) if seed is None else seed
+    chosen = int.from_bytes(random_bytes(3)) if seed is None else seed
     talk = Console(stderr=True)
     with tempfile.TemporaryDirectory(prefix="anchorhold-demo-") as folder:
         scene = stage.Scene(chosen, invoices, kills, WORKERS, Path(folder))

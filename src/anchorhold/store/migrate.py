@@ -1,4 +1,4 @@
-"""Bringing the schema to this version, and saying whether it is there (Alembic, ADR 6)."""
+"""Bringing the schema to this version, and saying whether it is there (Alembic, ADR 14)."""
 
 from collections.abc import Generator
 from contextlib import contextmanager

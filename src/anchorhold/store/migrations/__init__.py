@@ -1,1 +1,1 @@
-"""The schema's revisions, each of them SQL, run by Alembic (ADR 6)."""
+"""The schema's revisions, each of them SQL, run by Alembic (ADR 14)."""
