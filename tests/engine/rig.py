@@ -32,10 +32,10 @@ from anchorhold.store import accounts, customers, holds, intents, invoices
 from anchorhold.store.accounts import NewConnection
 from anchorhold.store.db import Db, PoolDb, connect
 from anchorhold.store.invoices import NewInvoice
-from anchorhold.stripe.api import StripeProvider
+from anchorhold.stripe.api import API_BASE, StripeProvider
 from anchorhold.stripe.breaker import Breaker
 from anchorhold.stripe.limiter import Limiter
-from anchorhold.stripe.transport import Answer
+from anchorhold.stripe.transport import Answer, Transport
 from anchorhold.twin import Broken, Request, Response
 from anchorhold.twin.clock import WallClock
 from anchorhold.twin.ledger import Ledger
@@ -227,6 +227,7 @@ class Quiet:
 class Rig:
     """One account in test mode with everything around it."""
 
+    conninfo: str
     by_hand: psycopg.Connection[tuple[Any, ...]]
     pool: ShiftedDb
     twin: Twin
@@ -237,6 +238,8 @@ class Rig:
     log: Quiet = field(default_factory=Quiet)
     stripe_account: str = STRIPE_ACCOUNT
     secret_key: str = SECRET_KEY
+    base: str = API_BASE
+    over_http: Transport | None = None
     connected: bool = True
 
     def deps(self, gate: Gate | None = None) -> Deps:
@@ -249,9 +252,10 @@ class Rig:
         """The real client, on the twin in memory."""
         return StripeProvider(
             self.secret_key,
-            self.transport,
+            self.over_http or self.transport,
             breaker=Breaker(),
             limiter=Limiter(per_endpoint=1e6, per_account=1e6),
+            base=self.base,
         )
 
     def sql(self, statement: str, *values: object) -> list[Any]:
@@ -383,7 +387,7 @@ async def rig(conninfo: str, seed: int = 0) -> AsyncGenerator[Rig]:
             new = NewConnection(STRIPE_ACCOUNT, b"sealed", "1234", "fingerprint")
             await accounts.connect(pool, scope, new)
             transport = RigTransport(twin, by_hand)
-            yield Rig(by_hand, ShiftedDb(pool), twin, clock, transport, scope)
+            yield Rig(conninfo, by_hand, ShiftedDb(pool), twin, clock, transport, scope)
 
 
 def make_twin(seed: int) -> tuple[Twin, WallClock]:
