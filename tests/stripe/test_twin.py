@@ -40,9 +40,6 @@ from anchorhold.twin.server import serve
 from tests.openapi import validate_request
 from tests.twin_transport import TwinTransport
 
-# The twin's server drops connections only on asyncio's own loop.
-pytestmark = pytest.mark.asyncio(loop_factories=["asyncio"])
-
 CONFIRM = "POST /v1/payment_intents/{id}/confirm"
 AMPLE = 1_000_000
 

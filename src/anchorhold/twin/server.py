@@ -12,6 +12,7 @@ import signal
 import socket
 import struct
 from collections.abc import Iterable, Sequence
+from typing import cast
 
 from aiohttp import web
 
@@ -168,8 +169,8 @@ def _reset(transport: asyncio.BaseTransport) -> None:
     connection = transport.get_extra_info("socket")
     if connection is not None:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
-    if isinstance(transport, asyncio.Transport):
-        transport.abort()
+    # Every socket's transport can abort, but uvloop's are no subclass of asyncio's.
+    cast("asyncio.Transport", transport).abort()
 
 
 async def serve(
