@@ -79,6 +79,15 @@ async def test_a_late_success_of_the_owner_is_recorded(world: Rig) -> None:
     await standing_checks(world)
 
 
+async def test_a_success_that_the_owner_looked_up_too_late_is_recorded(world: Rig) -> None:
+    await prepared(world)
+    world.twin.faults.replace([Rule(FaultKind.DROPPED_AFTER, CONFIRM, calls=frozenset({1}))])
+    gate, owner = await freezes(world, "stripe retrieve_intent")
+    supersede(world)
+    assert (await thaws(gate, owner)).saved == "paid"
+    await standing_checks(world)
+
+
 async def test_a_late_decline_of_the_owner_counts_and_touches_nothing_else(world: Rig) -> None:
     invoice = await prepared(world, "pm_card_chargeCustomerFail")
     gate, owner = await freezes(world, "stripe confirm_intent")
