@@ -9,6 +9,7 @@ import typing
 from functools import cache
 from importlib import import_module
 from typing import Any, ForwardRef, NotRequired, Required, get_args, get_origin
+from urllib.parse import parse_qsl
 
 from stripe import RequestOptions
 from typing_extensions import is_typeddict
@@ -68,6 +69,22 @@ def parameters(endpoint: str) -> Names:
     """The parameters of a request to an endpoint, such as `POST /v1/refunds`."""
     shape, space = _shape(REQUESTS[endpoint])
     return _names(shape, space)
+
+
+def strangers(endpoint: str, form: str) -> set[str]:
+    """The parameters of an encoded form that this endpoint does not know, as they are written."""
+    found = set()
+    for written, _ in parse_qsl(form, keep_blank_values=True):
+        at = parameters(endpoint)
+        for step in written.replace("]", "").split("["):
+            if step.isdigit():
+                continue
+            if step not in at:
+                found.add(written)
+            at = at.get(step, {})
+            if not at:
+                break
+    return found
 
 
 @cache
