@@ -19,7 +19,14 @@ async function main() {
   assert.equal(again.id, paid.id);
   assert.equal(again.lastResponse.headers["idempotent-replayed"], "true");
 
-  const open = await stripe.paymentIntents.create({ amount: 500, currency: "eur" });
+  const open = await stripe.paymentIntents.create({
+    amount: 500, currency: "eur", allowed_payment_method_types: ["card", "us_bank_account"],
+  });
+  assert.deepEqual(open.payment_method_types, ["card"]);
+  await assert.rejects(
+    stripe.paymentIntents.update(open.id, { payment_method_types: ["card"] }),
+    (error) => error.code === "payment_method_types_no_longer_supported",
+  );
   await assert.rejects(
     stripe.paymentIntents.confirm(open.id, { payment_method: "pm_card_chargeDeclined", off_session: true }),
     (error) => error.type === "StripeCardError" && error.statusCode === 402
