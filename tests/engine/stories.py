@@ -34,6 +34,14 @@ LATE_S = 1800
 
 
 @dataclass(frozen=True)
+class Fault:
+    """What goes wrong with one request."""
+
+    kind: FaultKind
+    endpoint: str
+
+
+@dataclass(frozen=True)
 class Break:
     """Where a process breaks: at its n-th statement or call, in this way."""
 
@@ -104,11 +112,13 @@ class Life:
         self.invoice = await self.world.invoice(method=CARDS[card])
         await self.world.prepare()
 
-    def stripe_fails(self, kind: FaultKind, endpoint: str) -> None:
-        """The next request to this endpoint meets this fault."""
-        self.tell(f"Stripe: the next {endpoint} meets {kind.value}.")
-        rule = Rule(kind, endpoint, frozenset({1}), seconds=LATE_S)
-        self.world.twin.faults.replace([rule])
+    def stripe_fails(self, fault: Fault | None) -> None:
+        """The next request to an endpoint meets this fault; an earlier one is forgotten."""
+        rules: list[Rule] = []
+        if fault is not None:
+            self.tell(f"Stripe: the next {fault.endpoint} meets {fault.kind.value}.")
+            rules = [Rule(fault.kind, fault.endpoint, frozenset({1}), seconds=LATE_S)]
+        self.world.twin.faults.replace(rules)
 
     async def work(self, what: str, broken: Break | None) -> None:
         """A process does this, unless it breaks on the way."""

@@ -121,6 +121,22 @@ async def test_a17_a_recheck_that_comes_too_late_sends_nothing(world: Rig) -> No
     assert not [e for e in world.twin.requests if e.path.endswith("/confirm")]
 
 
+@pytest.mark.parametrize(("minutes", "sends"), [(2.9, True), (3.1, False)])
+async def test_a17_with_less_than_two_minutes_left_nothing_is_sent(
+    world: Rig, minutes: float, sends: bool
+) -> None:
+    """A process that was frozen in between: its call could outlive its hold (R4)."""
+    invoice = await world.invoice()
+    await world.prepare()
+    claims = await world.claim_due()
+    world.later(minutes=minutes)
+    (charged,) = await world.charge_all(claims)
+    assert charged.saved == ("paid" if sends else "not_sent")
+    assert left(world, invoice).free
+    assert bool([e for e in world.twin.requests if e.path.endswith("/confirm")]) == sends
+    await ends(world, invoice, paid=True)
+
+
 @pytest.mark.parametrize("status", [200, 404, 502])
 async def test_a18_what_a_proxy_answers_refuses_nothing(world: Rig, status: int) -> None:
     invoice, charged = await charge(world, (CONFIRM, unreadable(status)))
