@@ -4,12 +4,14 @@ from dataclasses import replace
 
 import pytest
 
+from anchorhold.domain.ids import InvoiceId
 from anchorhold.twin.faults import FaultKind
 from anchorhold.twin.keyring import KeyState
 from anchorhold.twin.world import SECRET_KEY
 from tests.engine.charging import charge, ends, fails
 from tests.engine.left import Left, journal, left, notices
 from tests.engine.rig import Rig
+from tests.engine.standing import standing_checks
 from tests.engine.stripe_side import (
     CONFIRM,
     RETRIEVE,
@@ -33,6 +35,35 @@ async def test_a1_succeeded_is_settled(world: Rig) -> None:
     )
     assert journal(world, invoice)[-1] == ("payment.paid", "A1")
     await ends(world, invoice, paid=True)
+
+
+async def test_a1_less_than_what_is_due_waits_for_a_person(world: Rig) -> None:
+    invoice = await over_another_amount(world, 100)
+    (charged,) = await world.charge_due()
+    assert (charged.rule, charged.saved) == ("A1", "short")
+    row = world.row(invoice)
+    assert (row["status"], row["payment_status"], row["amount_paid"]) == ("open", "failed", 100)
+    assert (row["collection"], row["hold_until"]) == ("manual", None)
+    assert notices(world) == ["payment.amount_mismatch"]
+    await standing_checks(world)
+
+
+async def test_a1_more_than_what_is_due_pays_and_is_told(world: Rig) -> None:
+    invoice = await over_another_amount(world, 20000)
+    (charged,) = await world.charge_due()
+    assert (charged.rule, charged.saved) == ("A1", "overpaid")
+    assert (world.row(invoice)["status"], world.row(invoice)["amount_paid"]) == ("paid", 14900)
+    assert notices(world) == ["payment.amount_mismatch"]
+    await standing_checks(world)
+
+
+async def over_another_amount(world: Rig, amount: int) -> InvoiceId:
+    """The merchant changed the intent behind our back."""
+    invoice = await world.invoice()
+    await world.prepare()
+    at = AtStripe(world)
+    at.client().done(f"/v1/payment_intents/{at.intent(invoice)['id']}", amount=amount)
+    return invoice
 
 
 async def test_a2_processing_is_followed_until_the_bank_has_decided(world: Rig) -> None:

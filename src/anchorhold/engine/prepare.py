@@ -22,6 +22,7 @@ from anchorhold.domain.intent import (
     METADATA_INVOICE,
     METADATA_NUMBER,
     IntentRow,
+    IntentState,
     Unprepared,
     create_params,
 )
@@ -166,15 +167,14 @@ def _is_of(intent: IntentView, invoice: Unprepared, row: IntentRow) -> bool:
 async def _name(
     deps: Deps, connected: Connected, invoice: Unprepared, row: IntentRow, intent: IntentView
 ) -> Prepared:
-    if (intent.amount, intent.currency) != (row.amount, invoice.currency):
-        return await _discard(deps, connected, invoice, row, intent)
-    named = await intents.name(
+    as_asked = (intent.amount, intent.currency) == (row.amount, invoice.currency)
+    if as_asked and await intents.name(
         deps.db, invoice.scope, invoice.invoice_id, row.number, intent.id, actor=deps.actor
-    )
-    if named is not None:
+    ):
         return Prepared.DONE
     why = await intents.why_unnamed(deps.db, invoice.scope, invoice.invoice_id, row.number)
-    if why is None or not why.unwanted:
+    waits = why is not None and why.state is IntentState.PREPARING
+    if why is None or not (why.unwanted or (waits and not as_asked)):
         return Prepared.LATER
     return await _discard(deps, connected, invoice, row, intent)
 

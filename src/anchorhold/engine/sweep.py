@@ -128,11 +128,10 @@ async def _record(deps: Deps, facts: HoldFacts, seen: Evidence, row: Row) -> Non
     refunded = row.act is Act.RECORD_REFUNDED
     succeeded = [
         intent
-        for intent in seen.intents
+        for intent in reversed(seen.intents)  # Stripe lists newest first, in whole seconds
         if intent.status is IntentStatus.SUCCEEDED and intent.paid is not refunded
     ]
-    # Stripe lists newest first and counts in whole seconds.
-    for intent in sorted(reversed(succeeded), key=lambda intent: intent.created):
+    for intent in sorted(succeeded, key=lambda intent: intent.created):
         await _settle(deps, facts, seen, intent)
         if refunded:
             deps.log.error("payment.found_refunded", invoice=facts.token.invoice_id, rule=row.id)
