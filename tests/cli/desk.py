@@ -133,7 +133,7 @@ class Desk:
     def sql(self, statement: str, *values: object) -> list[Any]:
         """Rows of any statement."""
         with psycopg.connect(self.conninfo, autocommit=True) as connection:
-            cursor = connection.execute(statement.encode(), values)
+            cursor = connection.execute(statement.encode(), values or None)
             return cursor.fetchall() if cursor.description else []
 
     def id_of(self, reference: str) -> InvoiceId:

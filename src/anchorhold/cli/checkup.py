@@ -31,6 +31,10 @@ APART_MAX: Final = timedelta(seconds=2)
 FREE_MIN: Final = 1_000_000_000
 
 
+NEEDED: Final = frozenset({"secret key", "database", "schema"})
+"""What must be in order before the stored Stripe keys can be read."""
+
+
 class Level(StrEnum):
     """How bad a finding is."""
 
@@ -71,7 +75,7 @@ async def examine() -> list[Finding]:
         _secret_key(settings),
     ]
     found += await asyncio.to_thread(_database, settings)
-    if all(one.level is not Level.REFUSED for one in found):
+    if not any(one.level is Level.REFUSED and one.check in NEEDED for one in found):
         found += [one async for one in _stripe(settings)]
     return found
 

@@ -11,7 +11,8 @@ from anchorhold.cli.call import Call, noun, verb
 from anchorhold.cli.objects import Object
 from anchorhold.cli.output import say, show_one
 from anchorhold.cli.session import load_settings
-from anchorhold.domain.refusals import Exit
+from anchorhold.domain.refusals import Code, Exit, Refusal
+from anchorhold.settings import Settings
 from anchorhold.store import db as databases
 from anchorhold.store import migrate
 from anchorhold.store.migrate_sql import script
@@ -24,9 +25,9 @@ app = noun(
 )
 
 
-def _conninfo() -> str:
+def reach(settings: Settings) -> str:
     """How the database is reached; refuses one that does not answer."""
-    conninfo = database(load_settings())
+    conninfo = database(settings)
     databases.probe(conninfo)
     return conninfo
 
@@ -37,7 +38,7 @@ def status(call: Call) -> None:
 
     Changes nothing. `anchorhold db up` brings an older one up.
     """
-    found, needed = migrate.status(_conninfo())
+    found, needed = migrate.status(reach(load_settings()))
     pending = _pending(found)
     data: Object = {
         "object": "schema",
@@ -67,8 +68,8 @@ def up(
     Several processes may do it at once: one runs each step, in one transaction, and the others
     wait.
     """
-    conninfo = _conninfo()
-    done = _pending(migrate.status(conninfo)[0]) if dry_run else migrate.upgrade(conninfo)
+    conninfo = reach(load_settings())
+    done = bring_up(conninfo, dry_run=dry_run)
     at = migrate.status(conninfo)[0]
     data: Object = {
         "object": "schema",
@@ -102,7 +103,7 @@ def validate(call: Call) -> None:
     Looks at the revision, at tables, indexes and constraints that are missing, and at indexes and
     constraints that PostgreSQL does not enforce.
     """
-    with psycopg.connect(_conninfo(), autocommit=True) as connection:
+    with psycopg.connect(reach(load_settings()), autocommit=True) as connection:
         found = faults(connection)
     data: Object = {"object": "validation", "id": None, "faults": found}
 
@@ -113,6 +114,17 @@ def validate(call: Call) -> None:
     if found:
         say(f"{len(found)} faults; `anchorhold db up` mends an old schema")
         raise typer.Exit(Exit.FINDINGS)
+
+
+def bring_up(conninfo: str, *, dry_run: bool = False) -> tuple[str, ...]:
+    """The schema is this version's; the steps that were run, or with `dry_run` would be.
+
+    Refuses a schema that a newer version made (SCHEMA_NEWER).
+    """
+    found, needed = migrate.status(conninfo)
+    if found is not None and found not in migrate.revisions():
+        raise Refusal(Code.SCHEMA_NEWER, found=found, needed=needed)
+    return tuple(_pending(found)) if dry_run else migrate.upgrade(conninfo)
 
 
 def _pending(found: str | None) -> list[str]:

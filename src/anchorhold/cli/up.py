@@ -17,6 +17,7 @@ from anchorhold.app import App, open_app, worker_actor
 from anchorhold.cli.account import DEFAULT
 from anchorhold.cli.call import Call, lone, verb
 from anchorhold.cli.connecting import connect
+from anchorhold.cli.db import bring_up, reach
 from anchorhold.cli.invoice_screen import line
 from anchorhold.cli.objects import Object
 from anchorhold.cli.output import show_one
@@ -85,7 +86,9 @@ async def up(
 
 async def _needs_twin(settings: Settings) -> bool:
     """The schema is this version's now, and nothing says which Stripe is meant."""
-    async with open_app(settings, actor=worker_actor(), migrate=True) as process:
+    all_settings.secret_key(settings)
+    await asyncio.to_thread(lambda: bring_up(reach(settings)))
+    async with open_app(settings, actor=worker_actor()) as process:
         rows = await accounts.all_accounts(process.deps.db)
     elsewhere = settings.stripe_api_base != STRIPE_API_BASE or settings.stripe_key is not None
     connected = any(row.stripe_account not in (None, ACCOUNT) for row in rows)
