@@ -1,0 +1,68 @@
+"""Tables fit their terminal, and words for times and states are the same everywhere."""
+
+from datetime import UTC, datetime, timedelta
+from io import StringIO
+
+import pytest
+from rich.console import Console
+
+from anchorhold.cli import words
+from anchorhold.cli.output import Column, table
+from anchorhold.cli.words import When
+from anchorhold.domain.attempt import AttemptState
+from anchorhold.domain.outcome import Meaning
+
+NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
+ID = "inv_01M8Q35W19WV6CPVPA2DV1JK62"
+COLUMNS: tuple[Column[str], ...] = (
+    Column("id", lambda row: row),
+    Column("amount", lambda _: "149.00 EUR", right=True),
+    Column("wide", lambda _: "x" * 30, from_width=100),
+)
+
+
+def printed(width: int) -> list[str]:
+    out = StringIO()
+    Console(file=out, width=width).print(table(COLUMNS, [ID], width))
+    return [line.rstrip() for line in out.getvalue().splitlines()]
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_an_id_is_never_wrapped(width: int) -> None:
+    lines = printed(width)
+    assert len(lines) == 3
+    assert lines[2].startswith(ID)
+    assert all(len(line) <= width for line in lines)
+
+
+def test_a_narrow_terminal_gets_fewer_columns() -> None:
+    assert "wide" not in printed(80)[0]
+    assert "wide" in printed(100)[0]
+
+
+@pytest.mark.parametrize(
+    ("delta", "said"),
+    [
+        (timedelta(0), "now"),
+        (timedelta(seconds=-42), "42 s ago"),
+        (timedelta(minutes=17), "in 17 min"),
+        (timedelta(hours=-5, minutes=-59), "5 h ago"),
+        (timedelta(hours=47), "in 47 h"),
+        (timedelta(days=3), "in 3 days"),
+    ],
+)
+def test_times_are_said_as_seen_from_now(delta: timedelta, said: str) -> None:
+    assert When(NOW).at(NOW + delta) == said
+    assert When(NOW, utc=True).at(NOW) == "2026-11-30T12:00:00Z"
+    assert When(NOW).at(None) == "-"
+
+
+@pytest.mark.parametrize("state", AttemptState)
+def test_every_state_of_an_attempt_has_its_word(state: AttemptState) -> None:
+    assert state in words.ATTEMPT_STATES
+    assert "unknown" not in words.attempt_state(state)
+
+
+@pytest.mark.parametrize("meaning", Meaning)
+def test_every_meaning_has_its_word(meaning: Meaning) -> None:
+    assert "unknown" not in words.meaning(meaning)
