@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from anchorhold.domain.answer import ChargeView, Decline, IntentStatus, IntentView
+from anchorhold.domain.answer import ChargeView, Deadline, Decline, IntentStatus, IntentView
 from anchorhold.domain.attempt import UNPROVEN, AttemptFacts, AttemptState
 from anchorhold.domain.hold import Token
 from anchorhold.domain.invoice import InvoiceStatus, PaymentStatus
@@ -144,6 +144,8 @@ class Evidence:
     error: str = ""
     answered: bool = True
     """Stripe said something, if only a 5xx or 429."""
+    until: Deadline | None = None
+    """When the whole check is cut, cancelling included."""
 
 
 def find(facts: HoldFacts, evidence: Evidence) -> frozenset[Found]:

@@ -3,6 +3,8 @@
 Reads only. Never through the breaker, never Stripe's Search.
 """
 
+from dataclasses import replace
+
 from anchorhold.domain.answer import (
     CustomerView,
     Deadline,
@@ -34,8 +36,14 @@ async def gather(connected: Connected, facts: HoldFacts, timing: Timing) -> Evid
     """
     if facts.own.stripe_account != connected.stripe_account:
         return Evidence(unread=Unread.REFUSED, error="another Stripe account is connected")
-    provider = connected.provider
-    deadline = provider.deadline(timing.check_cut_seconds)
+    deadline = connected.provider.deadline(timing.check_cut_seconds)
+    seen = await _ask(connected.provider, facts, timing, deadline)
+    return replace(seen, until=deadline)
+
+
+async def _ask(
+    provider: Provider, facts: HoldFacts, timing: Timing, deadline: Deadline
+) -> Evidence:
     if facts.own_intent is not None:
         return await _by_id(provider, facts, facts.own_intent, deadline)
     if facts.stripe_customer_id is None:

@@ -197,10 +197,9 @@ async def _cancel(
     """What can still be paid and must not is cancelled; the next check sees what came of it."""
     wanted = Found.STRAY if row.id == "S6" else Found.PAYABLE
     for intent in seen.intents:
-        if connected is not None and find(facts, replace(seen, intents=(intent,))) & {wanted}:
-            await connected.provider.cancel_intent(
-                intent.id, connected.provider.deadline(deps.timing.check_cut_seconds)
-            )
+        found = find(facts, replace(seen, intents=(intent,)))
+        if connected is not None and seen.until is not None and wanted in found:
+            await connected.provider.cancel_intent(intent.id, seen.until)
     await _keep(deps, facts, seen, row)
 
 
