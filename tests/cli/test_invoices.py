@@ -95,9 +95,13 @@ def test_a_file_that_cannot_be_read_is_refused(
 
 
 def test_an_import_wakes_a_worker(desk: Desk, tmp_path: Path) -> None:
+    desk.sql("DELETE FROM anchorhold.procrastinate_jobs")
     desk.take_in(tmp_path)
-    jobs = desk.sql("SELECT task_name FROM anchorhold.procrastinate_jobs")
-    assert ("collect",) in jobs
+    jobs = "SELECT task_name FROM anchorhold.procrastinate_jobs"
+    assert desk.sql(jobs) == [("collect",)]
+    desk.sql("DELETE FROM anchorhold.procrastinate_jobs")
+    desk.take_in(tmp_path)
+    assert desk.sql(jobs) == []
 
 
 def test_a_table_says_how_many_of_how_many_and_how_to_go_on(desk: Desk, tmp_path: Path) -> None:
