@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
 STORE = Path(__file__).parents[2] / "src" / "anchorhold" / "store"
 
@@ -39,9 +39,22 @@ def statements() -> Iterator[Statement]:
             if isinstance(function, ast.AsyncFunctionDef):
                 for call in ast.walk(function):
                     if _is_query(call):
-                        expression = ast.Expression(call.args[0])
-                        sql = eval(compile(expression, str(path), "eval"), vars(module))
+                        sql = _text(call.args[0], vars(module))
                         yield Statement(f"{path.stem}.{function.name}", sql)
+
+
+def _text(node: ast.expr, names: dict[str, Any]) -> str:
+    """The statement that an expression makes; of conditions that may be given, with all."""
+    match node:
+        case ast.BinOp(left=left, op=ast.Add(), right=right):
+            return _text(left, names) + _text(right, names)
+        case ast.Call(func=ast.Name(id="given"), args=conditions):
+            texts = [pair.elts[1] for pair in conditions if isinstance(pair, ast.Tuple)]
+            return "".join(_text(text, names) for text in texts)
+        case ast.Name(id=name):
+            return str(names[name])
+        case _:
+            return str(ast.literal_eval(node))
 
 
 def _is_query(node: ast.AST) -> TypeGuard[ast.Call]:

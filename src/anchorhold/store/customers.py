@@ -7,6 +7,7 @@ from psycopg.types.json import Json
 
 from anchorhold.domain.ids import CustomerId, InvoiceId
 from anchorhold.domain.scope import Scope
+from anchorhold.store.conditions import given
 from anchorhold.store.db import Db
 
 LEASE_S = 60.0
@@ -59,6 +60,33 @@ async def begin(
     )
 
 
+_BEGIN_ALL = """
+WITH begun AS (
+    INSERT INTO anchorhold.stripe_customer
+           (account_id, livemode, customer_id, stripe_account, params,
+            stripe_customer_id, requested_method)
+    SELECT c.account_id, c.livemode, c.id, k.stripe_account,
+           json_strip_nulls(json_build_object(
+               'email', c.email,
+               'metadata', json_build_object('anchorhold_account_id', c.account_id,
+                                             'anchorhold_customer_id', c.id))),
+           CASE WHEN c.reference ~ '^cus_[A-Za-z0-9]+$' THEN c.reference END,
+           c.payment_method
+      FROM anchorhold.customer c
+      JOIN anchorhold.connection k USING (account_id, livemode)
+     WHERE c.account_id = %(account_id)s AND c.livemode = %(livemode)s
+"""
+
+# In one order, so that two at once do not wait for each other.
+_BEGUN = """
+     ORDER BY c.id
+    ON CONFLICT DO NOTHING
+    RETURNING customer_id
+)
+SELECT count(*) FROM begun
+"""
+
+
 async def begin_all(db: Db, scope: Scope, customer_ids: Sequence[CustomerId] | None = None) -> int:
     """These customers have a row for the connected Stripe account, or all; how many are new.
 
@@ -66,27 +94,7 @@ async def begin_all(db: Db, scope: Scope, customer_ids: Sequence[CustomerId] | N
     Nothing happens while the mode is not connected: connecting it asks again.
     """
     begun = await db.one(
-        """
-        WITH begun AS (
-            INSERT INTO anchorhold.stripe_customer
-                   (account_id, livemode, customer_id, stripe_account, params,
-                    stripe_customer_id, requested_method)
-            SELECT c.account_id, c.livemode, c.id, k.stripe_account,
-                   json_strip_nulls(json_build_object(
-                       'email', c.email,
-                       'metadata', json_build_object('anchorhold_account_id', c.account_id,
-                                                     'anchorhold_customer_id', c.id))),
-                   CASE WHEN c.reference ~ '^cus_[A-Za-z0-9]+$' THEN c.reference END,
-                   c.payment_method
-              FROM anchorhold.customer c
-              JOIN anchorhold.connection k USING (account_id, livemode)
-             WHERE c.account_id = %(account_id)s AND c.livemode = %(livemode)s
-               AND (%(customer_ids)s::text[] IS NULL OR c.id = ANY(%(customer_ids)s))
-            ON CONFLICT DO NOTHING
-            RETURNING customer_id
-        )
-        SELECT count(*) FROM begun
-        """,
+        _BEGIN_ALL + given((customer_ids, " AND c.id = ANY(%(customer_ids)s)")) + _BEGUN,
         int,
         **scope.params,
         customer_ids=None if customer_ids is None else list(customer_ids),

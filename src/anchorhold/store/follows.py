@@ -6,6 +6,7 @@ from anchorhold.domain.answer import Decline
 from anchorhold.domain.ids import InvoiceId
 from anchorhold.domain.invoice import InvoiceStatus, PaymentStatus
 from anchorhold.domain.scope import Scope
+from anchorhold.store.conditions import given
 from anchorhold.store.db import Db
 from anchorhold.store.written import words
 
@@ -21,6 +22,34 @@ class Followed:
     payment_status: PaymentStatus
 
 
+_FOLLOWED = """
+WITH picked AS MATERIALIZED (
+    SELECT i.account_id, i.livemode, i.id
+      FROM anchorhold.invoice i
+     WHERE i.account_id = %(account_id)s AND i.livemode = %(livemode)s
+       AND i.followed_intent_id IS NOT NULL AND i.hold_until IS NULL
+"""
+
+_TURN = """
+       AND coalesce(i.provider_synced_at, i.followed_at)
+           < (SELECT anchorhold.now()) - CASE
+               WHEN %(invoice_id)s::text IS NOT NULL THEN interval '60 seconds'
+               ELSE least(interval '1 day',
+                          greatest(interval '60 seconds',
+                                   (i.provider_synced_at - i.followed_at) / 2)) END
+     ORDER BY i.provider_synced_at NULLS FIRST
+     LIMIT %(limit)s
+       FOR UPDATE SKIP LOCKED
+)
+UPDATE anchorhold.invoice i
+   SET provider_synced_at = anchorhold.now()
+  FROM picked p
+ WHERE i.account_id = p.account_id AND i.livemode = p.livemode AND i.id = p.id
+RETURNING i.id AS invoice_id, i.followed_intent_id AS intent_id, i.charge_seq AS seq,
+          i.status, i.payment_status
+"""
+
+
 async def take(
     db: Db, scope: Scope, *, limit: int, invoice_id: InvoiceId | None = None
 ) -> list[Followed]:
@@ -31,30 +60,7 @@ async def take(
     come first: an invoice with a hold belongs to the sweep.
     """
     return await db.all(
-        """
-        WITH picked AS MATERIALIZED (
-            SELECT i.account_id, i.livemode, i.id
-              FROM anchorhold.invoice i
-             WHERE i.account_id = %(account_id)s AND i.livemode = %(livemode)s
-               AND i.followed_intent_id IS NOT NULL AND i.hold_until IS NULL
-               AND (%(invoice_id)s::text IS NULL OR i.id = %(invoice_id)s)
-               AND coalesce(i.provider_synced_at, i.followed_at)
-                   < (SELECT anchorhold.now()) - CASE
-                       WHEN %(invoice_id)s::text IS NOT NULL THEN interval '60 seconds'
-                       ELSE least(interval '1 day',
-                                  greatest(interval '60 seconds',
-                                           (i.provider_synced_at - i.followed_at) / 2)) END
-             ORDER BY i.provider_synced_at NULLS FIRST
-             LIMIT %(limit)s
-               FOR UPDATE SKIP LOCKED
-        )
-        UPDATE anchorhold.invoice i
-           SET provider_synced_at = anchorhold.now()
-          FROM picked p
-         WHERE i.account_id = p.account_id AND i.livemode = p.livemode AND i.id = p.id
-        RETURNING i.id AS invoice_id, i.followed_intent_id AS intent_id, i.charge_seq AS seq,
-                  i.status, i.payment_status
-        """,
+        _FOLLOWED + given((invoice_id, " AND i.id = %(invoice_id)s")) + _TURN,
         Followed,
         **scope.params,
         invoice_id=invoice_id,

@@ -70,6 +70,7 @@ WITH given AS MATERIALIZED (
            g.amount, 'open', g.due_at, g.due_at
       FROM given g
       JOIN known k ON k.reference = g.customer
+     ORDER BY g.reference
     ON CONFLICT (account_id, livemode, reference) DO NOTHING
     RETURNING id, reference, customer_id
 ), told AS (
@@ -95,7 +96,9 @@ async def take_in(db: Db, scope: Scope, rows: Sequence[NewInvoice], *, actor: st
     """All of the rows are open invoices, each reference once; one transaction.
 
     A reference that is there already is left as it is, so the same file twice changes nothing.
-    A customer is known by its reference; the first row that names it fixes e-mail and method.
+    A customer is known by its reference; the first row that names it fixes e-mail and method. Rows
+    that another import brings in at this moment, and rows of a customer that it brings in, are
+    not among the answers: asked again, they are.
     """
     return await db.all(
         _TAKE_IN,

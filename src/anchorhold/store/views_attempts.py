@@ -6,6 +6,7 @@ from datetime import datetime
 from anchorhold.domain.attempt import AttemptKind, AttemptState, Cause
 from anchorhold.domain.ids import AccountId, AttemptId, InvoiceId
 from anchorhold.domain.scope import Scope
+from anchorhold.store.conditions import given
 from anchorhold.store.db import Db
 
 
@@ -37,6 +38,16 @@ class AttemptView:
     ended_at: datetime | None
 
 
+_PAGE = """
+SELECT a.id, a.account_id, a.livemode, a.invoice_id, a.seq, a.kind, a.actor, a.state,
+       a.cause, a.rule, a.amount, a.currency, a.payment_method, a.intent_id, a.charge_id,
+       a.request_id, a.idempotency_key, a.decline, a.hold_until, a.claimed_at, a.sent_at,
+       a.ended_at
+  FROM anchorhold.attempt a
+ WHERE a.account_id = %(account_id)s AND a.livemode = %(livemode)s
+"""
+
+
 async def page(
     db: Db,
     scope: Scope,
@@ -48,19 +59,13 @@ async def page(
 ) -> list[AttemptView]:
     """Up to `limit` attempts, newest first, from behind the id `after`."""
     return await db.all(
-        """
-        SELECT a.id, a.account_id, a.livemode, a.invoice_id, a.seq, a.kind, a.actor, a.state,
-               a.cause, a.rule, a.amount, a.currency, a.payment_method, a.intent_id, a.charge_id,
-               a.request_id, a.idempotency_key, a.decline, a.hold_until, a.claimed_at, a.sent_at,
-               a.ended_at
-          FROM anchorhold.attempt a
-         WHERE a.account_id = %(account_id)s AND a.livemode = %(livemode)s
-           AND (%(state)s::text IS NULL OR a.state = %(state)s)
-           AND (%(invoice_id)s::text IS NULL OR a.invoice_id = %(invoice_id)s)
-           AND (%(after)s::text IS NULL OR a.id < %(after)s)
-         ORDER BY a.id DESC
-         LIMIT %(limit)s
-        """,
+        _PAGE
+        + given(
+            (state, " AND a.state = %(state)s"),
+            (invoice_id, " AND a.invoice_id = %(invoice_id)s"),
+            (after, " AND a.id < %(after)s"),
+        )
+        + " ORDER BY a.id DESC LIMIT %(limit)s",
         AttemptView,
         **scope.params,
         state=state,
@@ -70,18 +75,23 @@ async def page(
     )
 
 
+_COUNT = """
+SELECT count(*)
+  FROM anchorhold.attempt a
+ WHERE a.account_id = %(account_id)s AND a.livemode = %(livemode)s
+"""
+
+
 async def count(
     db: Db, scope: Scope, *, state: AttemptState | None, invoice_id: InvoiceId | None
 ) -> int:
     """How many attempts the filter fits."""
     found = await db.one(
-        """
-        SELECT count(*)
-          FROM anchorhold.attempt a
-         WHERE a.account_id = %(account_id)s AND a.livemode = %(livemode)s
-           AND (%(state)s::text IS NULL OR a.state = %(state)s)
-           AND (%(invoice_id)s::text IS NULL OR a.invoice_id = %(invoice_id)s)
-        """,
+        _COUNT
+        + given(
+            (state, " AND a.state = %(state)s"),
+            (invoice_id, " AND a.invoice_id = %(invoice_id)s"),
+        ),
         int,
         **scope.params,
         state=state,

@@ -5,6 +5,7 @@ from datetime import datetime
 
 from anchorhold.domain.ids import AccountId, CustomerId
 from anchorhold.domain.scope import Scope
+from anchorhold.store.conditions import given
 from anchorhold.store.db import Db
 
 
@@ -49,12 +50,7 @@ _SELECT = """
 async def page(db: Db, scope: Scope, *, after: str | None, limit: int) -> list[CustomerView]:
     """Up to `limit` customers, newest first, from behind the id `after`."""
     return await db.all(
-        _SELECT
-        + """
-           AND (%(after)s::text IS NULL OR c.id < %(after)s)
-         ORDER BY c.id DESC
-         LIMIT %(limit)s
-        """,
+        _SELECT + given((after, " AND c.id < %(after)s")) + " ORDER BY c.id DESC LIMIT %(limit)s",
         CustomerView,
         **scope.params,
         after=after,
@@ -76,15 +72,27 @@ async def count(db: Db, scope: Scope) -> int:
     return found or 0
 
 
+_NAMED = """
+   AND c.id IN (
+       SELECT %(name)s
+        UNION ALL
+       SELECT n.id FROM anchorhold.customer n
+        WHERE n.account_id = %(account_id)s AND n.livemode = %(livemode)s
+          AND n.reference = %(name)s
+        UNION ALL
+       SELECT n.customer_id FROM anchorhold.stripe_customer n
+         JOIN anchorhold.connection USING (account_id, livemode, stripe_account)
+        WHERE n.account_id = %(account_id)s AND n.livemode = %(livemode)s
+          AND n.stripe_customer_id = %(name)s)
+ ORDER BY c.id = %(name)s DESC, c.reference = %(name)s DESC
+ LIMIT 1
+"""
+
+
 async def one(db: Db, scope: Scope, name: str) -> CustomerView | None:
     """The customer with this id, this reference of the user's or this Stripe id, or None."""
     return await db.one(
-        _SELECT
-        + """
-           AND (c.id = %(name)s OR c.reference = %(name)s OR s.stripe_customer_id = %(name)s)
-         ORDER BY c.id = %(name)s DESC, c.reference = %(name)s DESC
-         LIMIT 1
-        """,
+        _SELECT + _NAMED,
         CustomerView,
         **scope.params,
         name=name,

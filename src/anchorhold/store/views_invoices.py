@@ -9,6 +9,7 @@ from anchorhold.domain.hold import HoldState
 from anchorhold.domain.ids import AccountId, AttemptId, CustomerId, InvoiceId
 from anchorhold.domain.invoice import BlockedReason, Collection, InvoiceStatus, PaymentStatus
 from anchorhold.domain.scope import Scope
+from anchorhold.store.conditions import given
 from anchorhold.store.db import Db
 
 
@@ -71,6 +72,9 @@ _SELECT = """
          WHERE i.account_id = %(account_id)s AND i.livemode = %(livemode)s
 """
 
+# Both have an index of their own, which holds few rows.
+_UNDER_WAY = " AND (i.hold_until IS NOT NULL OR i.followed_intent_id IS NOT NULL)"
+
 
 @dataclass(frozen=True, slots=True)
 class InvoiceFilter:
@@ -96,14 +100,14 @@ async def page(
     """Up to `limit` invoices, newest first, from behind the id `after`."""
     return await db.all(
         _SELECT
-        + """
-           AND (%(status)s::text IS NULL OR i.status = %(status)s)
-           AND (%(payment_status)s::text IS NULL OR i.payment_status = %(payment_status)s)
-           AND (%(customer_id)s::text IS NULL OR i.customer_id = %(customer_id)s)
-           AND (%(after)s::text IS NULL OR i.id < %(after)s)
-         ORDER BY i.id DESC
-         LIMIT %(limit)s
-        """,
+        + given(
+            (which.status, " AND i.status = %(status)s"),
+            (which.payment_status, " AND i.payment_status = %(payment_status)s"),
+            (_unclear(which), _UNDER_WAY),
+            (which.customer_id, " AND i.customer_id = %(customer_id)s"),
+            (after, " AND i.id < %(after)s"),
+        )
+        + " ORDER BY i.id DESC LIMIT %(limit)s",
         InvoiceView,
         **scope.params,
         **which.params,
@@ -112,17 +116,28 @@ async def page(
     )
 
 
+def _unclear(which: InvoiceFilter) -> bool | None:
+    """True for what is under way by its constraints, so that the small indexes find it."""
+    return which.payment_status in (PaymentStatus.UNKNOWN, PaymentStatus.PROCESSING) or None
+
+
+_COUNT = """
+SELECT count(*)
+  FROM anchorhold.invoice i
+ WHERE i.account_id = %(account_id)s AND i.livemode = %(livemode)s
+"""
+
+
 async def count(db: Db, scope: Scope, which: InvoiceFilter) -> int:
     """How many invoices the filter fits."""
     found = await db.one(
-        """
-        SELECT count(*)
-          FROM anchorhold.invoice i
-         WHERE i.account_id = %(account_id)s AND i.livemode = %(livemode)s
-           AND (%(status)s::text IS NULL OR i.status = %(status)s)
-           AND (%(payment_status)s::text IS NULL OR i.payment_status = %(payment_status)s)
-           AND (%(customer_id)s::text IS NULL OR i.customer_id = %(customer_id)s)
-        """,
+        _COUNT
+        + given(
+            (which.status, " AND i.status = %(status)s"),
+            (which.payment_status, " AND i.payment_status = %(payment_status)s"),
+            (_unclear(which), _UNDER_WAY),
+            (which.customer_id, " AND i.customer_id = %(customer_id)s"),
+        ),
         int,
         **scope.params,
         **which.params,
@@ -149,12 +164,9 @@ async def under_way(db: Db, scope: Scope, *, after: str | None, limit: int) -> l
     """Up to `limit` invoices with a hold or a followed PaymentIntent, newest first."""
     return await db.all(
         _SELECT
-        + """
-           AND (i.hold_until IS NOT NULL OR i.followed_intent_id IS NOT NULL)
-           AND (%(after)s::text IS NULL OR i.id < %(after)s)
-         ORDER BY i.id DESC
-         LIMIT %(limit)s
-        """,
+        + _UNDER_WAY
+        + given((after, " AND i.id < %(after)s"))
+        + " ORDER BY i.id DESC LIMIT %(limit)s",
         InvoiceView,
         **scope.params,
         after=after,
@@ -171,18 +183,20 @@ class Lanes:
     following: int
 
 
+_LANES = """
+SELECT count(*) FILTER (WHERE i.hold_until > clock.now) AS live,
+       count(*) FILTER (WHERE i.hold_until <= clock.now) AS confirming,
+       count(*) FILTER (WHERE i.hold_until IS NULL) AS following
+  FROM anchorhold.invoice i
+ CROSS JOIN (SELECT anchorhold.now() AS now) clock
+ WHERE i.account_id = %(account_id)s AND i.livemode = %(livemode)s
+"""
+
+
 async def lanes(db: Db, scope: Scope) -> Lanes:
     """How many holds are live, how many are being confirmed, how many intents are followed."""
     found = await db.one(
-        """
-        SELECT count(*) FILTER (WHERE i.hold_until > clock.now) AS live,
-               count(*) FILTER (WHERE i.hold_until <= clock.now) AS confirming,
-               count(*) FILTER (WHERE i.hold_until IS NULL) AS following
-          FROM anchorhold.invoice i
-         CROSS JOIN (SELECT anchorhold.now() AS now) clock
-         WHERE i.account_id = %(account_id)s AND i.livemode = %(livemode)s
-           AND (i.hold_until IS NOT NULL OR i.followed_intent_id IS NOT NULL)
-        """,
+        _LANES + _UNDER_WAY,
         Lanes,
         **scope.params,
     )

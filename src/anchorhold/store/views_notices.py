@@ -5,6 +5,7 @@ from datetime import datetime
 
 from anchorhold.domain.ids import AccountId, InvoiceId, NoticeId
 from anchorhold.domain.scope import Scope
+from anchorhold.store.conditions import given
 from anchorhold.store.db import Db
 
 
@@ -24,24 +25,24 @@ class NoticeView:
     resolved_by: str | None
 
 
+_PAGE = """
+SELECT n.id, n.account_id, n.livemode, n.code, n.invoice_id,
+       i.reference AS invoice_reference, n.evidence, n.opened_at, n.resolved_at,
+       n.resolved_by
+  FROM anchorhold.notice n
+  JOIN anchorhold.invoice i
+    ON i.account_id = n.account_id AND i.livemode = n.livemode AND i.id = n.invoice_id
+ WHERE n.account_id = %(account_id)s AND n.livemode = %(livemode)s
+   AND (n.resolved_at IS NOT NULL) = %(resolved)s
+"""
+
+
 async def page(
     db: Db, scope: Scope, *, resolved: bool, after: str | None, limit: int
 ) -> list[NoticeView]:
     """Up to `limit` notices, newest first, from behind the id `after`; open or resolved ones."""
     return await db.all(
-        """
-        SELECT n.id, n.account_id, n.livemode, n.code, n.invoice_id,
-               i.reference AS invoice_reference, n.evidence, n.opened_at, n.resolved_at,
-               n.resolved_by
-          FROM anchorhold.notice n
-          JOIN anchorhold.invoice i
-            ON i.account_id = n.account_id AND i.livemode = n.livemode AND i.id = n.invoice_id
-         WHERE n.account_id = %(account_id)s AND n.livemode = %(livemode)s
-           AND (n.resolved_at IS NOT NULL) = %(resolved)s
-           AND (%(after)s::text IS NULL OR n.id < %(after)s)
-         ORDER BY n.id DESC
-         LIMIT %(limit)s
-        """,
+        _PAGE + given((after, " AND n.id < %(after)s")) + " ORDER BY n.id DESC LIMIT %(limit)s",
         NoticeView,
         **scope.params,
         resolved=resolved,

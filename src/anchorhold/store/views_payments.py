@@ -6,6 +6,7 @@ from datetime import datetime
 from anchorhold.domain.ids import AccountId, AttemptId, InvoiceId, PaymentId
 from anchorhold.domain.payment import Source
 from anchorhold.domain.scope import Scope
+from anchorhold.store.conditions import given
 from anchorhold.store.db import Db
 
 
@@ -28,22 +29,26 @@ class PaymentView:
     created_at: datetime
 
 
+_PAGE = """
+SELECT p.id, p.account_id, p.livemode, p.invoice_id, p.attempt_id,
+       p.stripe_intent_id AS intent_id, p.stripe_account, p.charge_id, p.amount,
+       p.amount_refunded, p.currency, p.source, p.created_at
+  FROM anchorhold.payment p
+ WHERE p.account_id = %(account_id)s AND p.livemode = %(livemode)s
+"""
+
+
 async def page(
     db: Db, scope: Scope, *, invoice_id: InvoiceId | None, after: str | None, limit: int
 ) -> list[PaymentView]:
     """Up to `limit` payments, newest first, from behind the id `after`."""
     return await db.all(
-        """
-        SELECT p.id, p.account_id, p.livemode, p.invoice_id, p.attempt_id,
-               p.stripe_intent_id AS intent_id, p.stripe_account, p.charge_id, p.amount,
-               p.amount_refunded, p.currency, p.source, p.created_at
-          FROM anchorhold.payment p
-         WHERE p.account_id = %(account_id)s AND p.livemode = %(livemode)s
-           AND (%(invoice_id)s::text IS NULL OR p.invoice_id = %(invoice_id)s)
-           AND (%(after)s::text IS NULL OR p.id < %(after)s)
-         ORDER BY p.id DESC
-         LIMIT %(limit)s
-        """,
+        _PAGE
+        + given(
+            (invoice_id, " AND p.invoice_id = %(invoice_id)s"),
+            (after, " AND p.id < %(after)s"),
+        )
+        + " ORDER BY p.id DESC LIMIT %(limit)s",
         PaymentView,
         **scope.params,
         invoice_id=invoice_id,
@@ -52,15 +57,17 @@ async def page(
     )
 
 
+_COUNT = """
+SELECT count(*)
+  FROM anchorhold.payment p
+ WHERE p.account_id = %(account_id)s AND p.livemode = %(livemode)s
+"""
+
+
 async def count(db: Db, scope: Scope, *, invoice_id: InvoiceId | None) -> int:
     """How many payments the filter fits."""
     found = await db.one(
-        """
-        SELECT count(*)
-          FROM anchorhold.payment p
-         WHERE p.account_id = %(account_id)s AND p.livemode = %(livemode)s
-           AND (%(invoice_id)s::text IS NULL OR p.invoice_id = %(invoice_id)s)
-        """,
+        _COUNT + given((invoice_id, " AND p.invoice_id = %(invoice_id)s")),
         int,
         **scope.params,
         invoice_id=invoice_id,

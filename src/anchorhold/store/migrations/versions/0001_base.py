@@ -139,8 +139,9 @@ CREATE INDEX invoice_unprepared ON anchorhold.invoice (account_id, livemode, pre
       AND blocked_reason IS DISTINCT FROM 'setup' AND intent_id IS NULL;
 CREATE INDEX invoice_hold ON anchorhold.invoice (account_id, livemode, hold_until)
     WHERE hold_until IS NOT NULL;
-CREATE INDEX invoice_followed ON anchorhold.invoice (account_id, livemode, provider_synced_at)
-    WHERE followed_intent_id IS NOT NULL AND hold_until IS NULL;
+CREATE INDEX invoice_followed ON anchorhold.invoice
+    (account_id, livemode, provider_synced_at NULLS FIRST)
+    WHERE followed_intent_id IS NOT NULL;
 CREATE INDEX invoice_customer ON anchorhold.invoice (account_id, livemode, customer_id, id);
 """
 

@@ -1,0 +1,296 @@
+"""At a million invoices every statement finds its rows by an index, and touches few pages."""
+
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+import pytest_asyncio
+from psycopg import AsyncConnection
+
+from anchorhold.domain.attempt import AttemptKind, AttemptState
+from anchorhold.domain.hold import Claim, Token
+from anchorhold.domain.ids import AttemptId, CustomerId, InvoiceId
+from anchorhold.domain.intent import Unprepared
+from anchorhold.domain.invoice import InvoiceStatus, PaymentStatus
+from anchorhold.domain.payment import Source
+from anchorhold.domain.timing import Timing
+from anchorhold.store import (
+    attempts,
+    checks,
+    customers,
+    follows,
+    holds,
+    intents,
+    invoices,
+    payments,
+    views_attempts,
+    views_customers,
+    views_invoices,
+    views_journal,
+    views_notices,
+    views_payments,
+    watches,
+)
+from anchorhold.store.customers import Unready
+from anchorhold.store.db import Db
+from anchorhold.store.follows import Followed
+from anchorhold.store.invoices import NewInvoice
+from anchorhold.store.views_invoices import InvoiceFilter
+from anchorhold.store.watches import Watched
+from tests import database as databases
+from tests.store import million
+from tests.store.explain import GENERIC, ExplainDb
+from tests.store.million import number
+from tests.store.scene import ACTOR, DECLINE, NO_TRACE, OURS, success
+from tests.store.statements import statements
+from tests.store.two import OPTIONS
+
+pytestmark = pytest.mark.xdist_group("million")
+
+TIMING = Timing()
+HOLD_UNTIL = "SELECT hold_until FROM anchorhold.invoice WHERE id = %s"
+LIMIT = 50
+
+
+def inv(kind: str) -> InvoiceId:
+    """The second of a kind: the first one's customer has no payment method."""
+    return InvoiceId(f"inv_{number(kind, 1)}")
+
+
+def pi(kind: str) -> str:
+    return f"pi_{number(kind, 1)}"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A call, and how many pages all of its statements may touch."""
+
+    function: str
+    pages: int
+    call: Callable[[Db, "Held"], Coroutine[Any, Any, Any]]
+    note: str = ""
+    finds: bool = True
+    """Whether there is anything to do; False where the million has no such row to change."""
+
+    def __str__(self) -> str:
+        return f"{self.function} {self.note}".strip()
+
+
+@dataclass(frozen=True)
+class Held:
+    """Tokens of invoices that are held in the million."""
+
+    live: Token
+    stale: Token
+
+
+def _claim(held: Held) -> Claim:
+    return Claim(held.live, AttemptKind.AUTO, pi("held"), 14900, "eur", "pm", False, "acct_1")
+
+
+def _unprepared() -> Unprepared:
+    return Unprepared(OURS, inv("unprepared"), 14900, "eur", "acct_1", "cus_stripe1", ("card",), 1)
+
+
+def _unready(n: int) -> Unready:
+    return Unready(CustomerId(f"cus_{n:026}"), "acct_1", {}, f"cus_stripe{n}", "pm_card_visa", 1)
+
+
+def _new(n: int) -> NewInvoice:
+    return NewInvoice(f"new {n}", f"C{n:026}", None, None, 500, "eur", datetime.now(UTC))
+
+
+def _followed() -> Followed:
+    return Followed(
+        inv("followed"), pi("followed"), 1, InvoiceStatus.OPEN, PaymentStatus.PROCESSING
+    )
+
+
+def _watched() -> Watched:
+    return Watched(inv("watched"), pi("watched"), 1, InvoiceStatus.OPEN)
+
+
+async def _take_checks(db: Db) -> Any:
+    return await checks.take(db, OURS, TIMING, run_started=await checks.now(db), limit=LIMIT)
+
+
+ANY = InvoiceFilter()
+
+# fmt: off
+CASES = (
+    Case("holds.claim_due", 2500, lambda db, _: holds.claim_due(
+        db, OURS, TIMING, limit=LIMIT, actor=ACTOR)),
+    Case("holds.claim", 60, lambda db, _: holds.claim(
+        db, OURS, TIMING, inv("due"), AttemptKind.COLLECT, actor=ACTOR)),
+    Case("holds.recheck", 60, lambda db, held: holds.recheck(
+        db, _claim(held), TIMING, key="key", params={}, deadline_s=30)),
+    Case("holds.end", 100, lambda db, held: holds.end(
+        db, held.stale, NO_TRACE, states=frozenset({AttemptState.UNKNOWN}),
+        statuses=frozenset({InvoiceStatus.OPEN}), actor=ACTOR)),
+    Case("attempts.late_decline", 60, lambda db, held: attempts.late_decline(
+        db, held.stale, DECLINE, actor=ACTOR)),
+    Case("payments.settle", 100, lambda db, held: payments.settle(
+        db, OURS, held.stale.invoice_id, success(held.stale.invoice_id), Source.SWEEP,
+        actor=ACTOR, clears=held.stale)),
+    Case("checks.take", 1500, lambda db, _: _take_checks(db)),
+    Case("checks.facts", 60, lambda db, held: checks.facts(db, OURS, inv("stale"))),
+    Case("checks.keep", 60, lambda db, held: checks.keep(
+        db, held.stale, rule="S14", error="", actor=ACTOR, follows=False)),
+    Case("follows.take", 2000, lambda db, _: follows.take(db, OURS, limit=LIMIT)),
+    Case("follows.take", 60, lambda db, _: follows.take(
+        db, OURS, limit=1, invoice_id=inv("followed")), "of one"),
+    Case("follows.end", 60, lambda db, _: follows.end(
+        db, OURS, _followed(), decline=None, canceled=True, actor=ACTOR)),
+    Case("watches.take", 3000, lambda db, _: watches.take(db, OURS, limit=LIMIT)),
+    Case("watches.follow", 60, lambda db, _: watches.follow(
+        db, OURS, _watched(), rule="W2", actor=ACTOR)),
+    Case("watches.end", 60, lambda db, _: watches.end(
+        db, OURS, _watched(), rule="W3", actor=ACTOR)),
+    Case("intents.take_unprepared", 2500, lambda db, _: intents.take_unprepared(
+        db, OURS, limit=LIMIT)),
+    Case("intents.take_unprepared", 300, lambda db, _: intents.take_unprepared(
+        db, OURS, limit=1, invoice_id=inv("unprepared")), "of one"),
+    Case("intents.begin", 60, lambda db, _: intents.begin(
+        db, _unprepared(), key="key", params={})),
+    Case("intents.name", 150, lambda db, _: _named(db)),
+    Case("intents.use_up", 100, lambda db, _: _used_up(db)),
+    Case("intents.refuse", 60, lambda db, _: intents.refuse(
+        db, OURS, inv("unprepared"), 1, code="x", message="No.", actor=ACTOR)),
+    Case("intents.why_unnamed", 60, lambda db, _: intents.why_unnamed(db, OURS, inv("due"), 1)),
+    Case("invoices.standing", 60, lambda db, _: invoices.standing(db, OURS, inv("due"))),
+    Case("invoices.take_in", 2500, lambda db, _: invoices.take_in(
+        db, OURS, [_new(n) for n in range(LIMIT)], actor=ACTOR)),
+    Case("customers.take_unready", 2000, lambda db, _: customers.take_unready(
+        db, OURS, limit=LIMIT)),
+    Case("customers.take_unready", 60, lambda db, _: customers.take_unready(
+        db, OURS, limit=1, invoice_id=InvoiceId(f"inv_{0:026}")), "of one"),
+    Case("customers.begin", 60, lambda db, _: customers.begin(
+        db, OURS, CustomerId(f"cus_{1:026}"), params={}, stripe_customer_id=None,
+        payment_method=None), finds=False),
+    Case("customers.begin_all", 100, lambda db, _: customers.begin_all(
+        db, OURS, [CustomerId(f"cus_{1:026}")]), finds=False),
+    Case("customers.set_stripe_customer", 60, lambda db, _: customers.set_stripe_customer(
+        db, OURS, _unready(0), "cus_new"), finds=False),
+    Case("customers.set_payment_method", 60, lambda db, _: customers.set_payment_method(
+        db, OURS, _unready(0), "pm_new")),
+    Case("customers.spend_key", 60, lambda db, _: customers.spend_key(db, OURS, _unready(0))),
+    Case("customers.refuse", 60, lambda db, _: customers.refuse(
+        db, OURS, _unready(0), code="x", message="No.", actor=ACTOR)),
+    Case("views_attempts.page", 60, lambda db, _: views_attempts.page(
+        db, OURS, state=None, invoice_id=None, after=None, limit=LIMIT)),
+    Case("views_attempts.page", 60, lambda db, _: views_attempts.page(
+        db, OURS, state=None, invoice_id=inv("failed"), after=None, limit=LIMIT), "of one"),
+    Case("views_attempts.page", 2500, lambda db, _: views_attempts.page(
+        db, OURS, state=AttemptState.UNKNOWN, invoice_id=None, after=None, limit=LIMIT), "unknown"),
+    Case("views_customers.page", 1500, lambda db, _: views_customers.page(
+        db, OURS, after=None, limit=LIMIT)),
+    Case("views_customers.one", 60, lambda db, _: views_customers.one(
+        db, OURS, f"C{1:026}"), "by reference"),
+    Case("views_customers.one", 60, lambda db, _: views_customers.one(
+        db, OURS, "cus_stripe1"), "by its id at Stripe"),
+    Case("views_invoices.page", 1000, lambda db, _: views_invoices.page(
+        db, OURS, ANY, after=None, limit=LIMIT)),
+    Case("views_invoices.page", 1000, lambda db, _: views_invoices.page(
+        db, OURS, ANY, after=f"inv_{500_000:026}", limit=LIMIT), "from the middle"),
+    Case("views_invoices.page", 2500, lambda db, _: views_invoices.page(
+        db, OURS, replace(ANY, status=InvoiceStatus.VOID), after=None, limit=LIMIT), "void"),
+    Case("views_invoices.page", 8000, lambda db, _: views_invoices.page(
+        db, OURS, replace(ANY, payment_status=PaymentStatus.UNKNOWN), after=None, limit=LIMIT),
+        "unknown"),
+    Case("views_invoices.page", 60, lambda db, _: views_invoices.page(
+        db, OURS, replace(ANY, customer_id=CustomerId(f"cus_{7:026}")), after=None, limit=LIMIT),
+        "of a customer"),
+    Case("views_invoices.one", 60, lambda db, _: views_invoices.one(
+        db, OURS, f"R{number('paid')}"), "by reference"),
+    Case("views_invoices.under_way", 8000, lambda db, _: views_invoices.under_way(
+        db, OURS, after=None, limit=LIMIT)),
+    Case("views_invoices.lanes", 6000, lambda db, _: views_invoices.lanes(db, OURS)),
+    Case("views_invoices.known", 400, lambda db, _: views_invoices.known(
+        db, OURS, [f"R{n:026}" for n in range(LIMIT)])),
+    Case("views_journal.of_invoice", 60, lambda db, _: views_journal.of_invoice(
+        db, OURS, inv("due"))),
+    Case("views_notices.page", 400, lambda db, _: views_notices.page(
+        db, OURS, resolved=False, after=None, limit=LIMIT)),
+    Case("views_payments.page", 60, lambda db, _: views_payments.page(
+        db, OURS, invoice_id=None, after=None, limit=LIMIT)),
+    Case("views_payments.page", 60, lambda db, _: views_payments.page(
+        db, OURS, invoice_id=InvoiceId(f"inv_{100_000:026}"), after=None, limit=LIMIT), "of one"),
+)
+"""Every statement about a big table, with about half as much again as it touched."""
+# fmt: on
+
+TOTALS = {
+    "views_attempts.count",
+    "views_customers.count",
+    "views_invoices.count",
+    "views_notices.count",
+    "views_payments.count",
+}
+"""A total reads every row that it counts. Only a person's table shows one, once."""
+
+SMALL = {
+    "accounts.accept",
+    "accounts.all_accounts",
+    "accounts.connect",
+    "accounts.connection",
+    "accounts.create",
+    "accounts.refuse",
+    "accounts.scopes",
+    "checks.now",
+    "schema.current",
+}
+"""About tables with a row for each account, or none."""
+
+PARTS = {"checks._invoice": "checks.facts", "checks._attempts": "checks.facts"}
+
+
+def test_every_statement_about_a_big_table_is_in_the_table() -> None:
+    wanted = {PARTS.get(row.function, row.function) for row in statements()}
+    assert {case.function for case in CASES} == wanted - TOTALS - SMALL
+
+
+async def _named(db: Db) -> Any:
+    await intents.begin(db, _unprepared(), key="key", params={})
+    return await intents.name(db, OURS, inv("unprepared"), 1, "pi_new", actor=ACTOR)
+
+
+async def _used_up(db: Db) -> Any:
+    await intents.begin(db, _unprepared(), key="key", params={})
+    return await intents.use_up(db, OURS, inv("unprepared"), 1, reason="500", actor=ACTOR)
+
+
+@pytest.fixture(scope="module", name="conninfo")
+def _conninfo(database_server: str) -> Iterator[str]:
+    with databases.clone(database_server) as conninfo:
+        million.load(conninfo)
+        yield conninfo
+
+
+@pytest_asyncio.fixture(name="db")
+async def _db(conninfo: str) -> AsyncGenerator[ExplainDb]:
+    conn = await AsyncConnection.connect(conninfo, options=OPTIONS)
+    async with conn:
+        await conn.execute(GENERIC)
+        yield ExplainDb(conn)
+        await conn.rollback()
+
+
+async def _held(db: ExplainDb) -> Held:
+    tokens = []
+    for kind in ("held", "stale"):
+        cursor = await db.conn.execute(HOLD_UNTIL, [inv(kind)])
+        ((until,),) = await cursor.fetchall()
+        tokens.append(Token(OURS, inv(kind), AttemptId(f"att_{number(kind, 1)}"), until, 0))
+    return Held(*tokens)
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+async def test_it_touches_few_pages(case: Case, db: ExplainDb) -> None:
+    answer = await case.call(db, await _held(db))
+    assert bool(answer) is case.finds
+    scans = set().union(*(plan.scans() for plan in db.plans)) & set(million.BIG)
+    touched = sum(plan.buffers for plan in db.plans)
+    assert not scans, "\n".join(map(str, db.plans))
+    assert touched <= case.pages, "\n".join(map(str, db.plans))
