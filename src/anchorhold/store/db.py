@@ -40,7 +40,7 @@ class Db(Protocol):
         ...
 
     def new_ids(self, kind: IdKind[IdT], count: int) -> list[IdT]:
-        """Fresh ids that sort after those made before."""
+        """Fresh ids, in order among themselves."""
         ...
 
     def monotonic(self) -> float:
@@ -109,7 +109,7 @@ class PoolDb:
 
     def new_ids(self, kind: IdKind[IdT], count: int) -> list[IdT]:
         """See `Db.new_ids`."""
-        return [entropy.new_id(kind) for _ in range(count)]
+        return sorted(entropy.new_id(kind) for _ in range(count))
 
     def monotonic(self) -> float:
         """See `Db.monotonic`."""
