@@ -39,7 +39,7 @@ CREATE TABLE anchorhold.connection (
     checked_at           timestamptz,
     connected_at         timestamptz NOT NULL DEFAULT anchorhold.now(),
     PRIMARY KEY (account_id, livemode),
-    CHECK ((refused_at IS NULL) = (refused_reason IS NULL))
+    CONSTRAINT refusal_has_a_reason CHECK ((refused_at IS NULL) = (refused_reason IS NULL))
 );
 COMMENT ON COLUMN anchorhold.connection.secret_key IS
     'AES-GCM, bound to table, column and row; the key is ANCHORHOLD_SECRET_KEY.';
@@ -55,7 +55,7 @@ CREATE TABLE anchorhold.customer (
     payment_method text,
     created_at     timestamptz NOT NULL DEFAULT anchorhold.now(),
     PRIMARY KEY (account_id, livemode, id),
-    UNIQUE (account_id, livemode, reference),
+    CONSTRAINT customer_reference UNIQUE (account_id, livemode, reference),
     FOREIGN KEY (account_id) REFERENCES anchorhold.account
 );
 
@@ -73,9 +73,11 @@ CREATE TABLE anchorhold.stripe_customer (
     refused_message    text,
     look_at            timestamptz NOT NULL DEFAULT anchorhold.now(),
     PRIMARY KEY (account_id, livemode, customer_id, stripe_account),
-    UNIQUE (account_id, livemode, stripe_account, stripe_customer_id),
+    CONSTRAINT stripe_customer_once
+        UNIQUE (account_id, livemode, stripe_account, stripe_customer_id),
     FOREIGN KEY (account_id, livemode, customer_id) REFERENCES anchorhold.customer,
-    CHECK (payment_method IS NULL OR stripe_customer_id IS NOT NULL)
+    CONSTRAINT method_needs_a_customer
+        CHECK (payment_method IS NULL OR stripe_customer_id IS NOT NULL)
 );
 COMMENT ON TABLE anchorhold.stripe_customer IS
     'A customer at one Stripe account. The Stripe id is set once and never overwritten.';
@@ -116,7 +118,7 @@ CREATE TABLE anchorhold.invoice (
     created_at         timestamptz NOT NULL DEFAULT anchorhold.now(),
     paid_at            timestamptz,
     PRIMARY KEY (account_id, livemode, id),
-    UNIQUE (account_id, livemode, reference),
+    CONSTRAINT invoice_reference UNIQUE (account_id, livemode, reference),
     FOREIGN KEY (account_id, livemode, customer_id) REFERENCES anchorhold.customer,
     CONSTRAINT hold_names_its_attempt CHECK ((hold_until IS NULL) = (hold_attempt IS NULL)),
     CONSTRAINT paid_is_succeeded CHECK ((status = 'paid') = (payment_status = 'succeeded')),
@@ -165,8 +167,8 @@ CREATE TABLE anchorhold.intent (
     created_at       timestamptz NOT NULL DEFAULT anchorhold.now(),
     ended_at         timestamptz,
     PRIMARY KEY (account_id, livemode, invoice_id, number),
-    UNIQUE (account_id, livemode, stripe_intent_id),
-    UNIQUE (account_id, livemode, idempotency_key),
+    CONSTRAINT intent_id_once UNIQUE (account_id, livemode, stripe_intent_id),
+    CONSTRAINT intent_key_once UNIQUE (account_id, livemode, idempotency_key),
     FOREIGN KEY (account_id, livemode, invoice_id) REFERENCES anchorhold.invoice,
     CONSTRAINT live_has_an_id CHECK (state NOT IN ('live', 'succeeded', 'canceled')
         OR stripe_intent_id IS NOT NULL)
@@ -192,7 +194,11 @@ CREATE TABLE anchorhold.attempt (
     state              text NOT NULL DEFAULT 'claimed' CHECK (state IN (
         'claimed', 'sending', 'succeeded', 'failed', 'processing', 'unknown', 'not_sent',
         'superseded')),
-    cause              text,
+    cause              text CHECK (cause IN (
+        'answered', 'breaker_open', 'connect_failed', 'deadline_passed', 'credentials_unreadable',
+        'recheck_refused', 'account_refused', 'rate_limited', 'another_request', 'connection_lost',
+        'deadline', 'unreadable_answer', 'server_error', 'key_reused', 'intent_not_shown',
+        'intent_canceled', 'customer_is_paying', 'intent_succeeded', 'no_trace')),
     found_status       text NOT NULL CHECK (found_status IN ('pending', 'failed')),
     amount             bigint NOT NULL,
     currency           text NOT NULL,
@@ -233,13 +239,15 @@ CREATE TABLE anchorhold.payment (
     stripe_account   text NOT NULL,
     charge_id        text,
     amount           bigint NOT NULL CHECK (amount > 0),
-    amount_refunded  bigint NOT NULL DEFAULT 0 CHECK (amount_refunded BETWEEN 0 AND amount),
+    amount_refunded  bigint NOT NULL DEFAULT 0,
     currency         text NOT NULL,
-    source           text NOT NULL,
+    source           text NOT NULL
+        CHECK (source IN ('answer', 'sweep', 'follower', 'prepare', 'watch')),
     created_at       timestamptz NOT NULL DEFAULT anchorhold.now(),
     PRIMARY KEY (account_id, livemode, id),
-    UNIQUE (account_id, livemode, stripe_intent_id),
-    FOREIGN KEY (account_id, livemode, invoice_id) REFERENCES anchorhold.invoice
+    CONSTRAINT payment_once UNIQUE (account_id, livemode, stripe_intent_id),
+    FOREIGN KEY (account_id, livemode, invoice_id) REFERENCES anchorhold.invoice,
+    CONSTRAINT refund_within_payment CHECK (amount_refunded BETWEEN 0 AND amount)
 );
 CREATE INDEX payment_invoice ON anchorhold.payment (account_id, livemode, invoice_id);
 
@@ -255,7 +263,7 @@ CREATE TABLE anchorhold.notice (
     resolved_at timestamptz,
     resolved_by text,
     PRIMARY KEY (account_id, livemode, id),
-    UNIQUE (account_id, livemode, code, invoice_id, subject),
+    CONSTRAINT notice_once UNIQUE (account_id, livemode, code, invoice_id, subject),
     FOREIGN KEY (account_id, livemode, invoice_id) REFERENCES anchorhold.invoice
 );
 CREATE INDEX notice_open ON anchorhold.notice (account_id, livemode, opened_at)

@@ -1,0 +1,66 @@
+"""What Python calls a closed set is the list that the column's CHECK allows."""
+
+import importlib
+import typing
+from collections.abc import Iterator
+from dataclasses import is_dataclass
+from enum import Enum
+
+import pytest
+
+from anchorhold.domain.attempt import CLAIMS_FROM, AttemptKind, AttemptState, Cause
+from anchorhold.domain.hold import HoldState
+from anchorhold.domain.intent import IntentState
+from anchorhold.domain.invoice import BlockedReason, Collection, InvoiceStatus, PaymentStatus
+from anchorhold.domain.payment import Source, Verdict
+from tests.store.catalogue import lists
+from tests.store.scene import Scene
+from tests.store.statements import STORE
+
+COLUMNS: dict[tuple[str, str], set[str]] = {
+    ("invoice", "status"): set(InvoiceStatus),
+    ("invoice", "payment_status"): set(PaymentStatus),
+    ("invoice", "collection"): set(Collection),
+    ("invoice", "blocked_reason"): set(BlockedReason),
+    ("intent", "state"): set(IntentState),
+    ("attempt", "kind"): set(AttemptKind),
+    ("attempt", "state"): set(AttemptState),
+    ("attempt", "cause"): set(Cause),
+    ("attempt", "found_status"): {status for found in CLAIMS_FROM.values() for status in found},
+    ("payment", "source"): set(Source),
+    ("account", "charge_mode"): {"prepared"},
+}
+COMPUTED = {HoldState, Verdict}
+"""Said by a statement, and in no column."""
+
+
+@pytest.mark.parametrize("column", COLUMNS, ids=".".join)
+def test_the_column_allows_what_python_knows(column: tuple[str, str], scene: Scene) -> None:
+    assert lists(scene)[column] == COLUMNS[column]
+
+
+def test_every_list_of_the_schema_is_in_the_table(scene: Scene) -> None:
+    assert set(lists(scene)) == set(COLUMNS)
+
+
+def test_every_enum_that_the_store_reads_is_held_by_a_check() -> None:
+    held = {
+        kind for kind in set(_enums()) if any(set(kind) == allowed for allowed in COLUMNS.values())
+    }
+    assert held | COMPUTED == set(_enums())
+
+
+def _enums() -> Iterator[type[Enum]]:
+    """The enums that are fields of what a function of the store returns or takes."""
+    for path in STORE.glob("*.py"):
+        for value in vars(importlib.import_module(f"anchorhold.store.{path.stem}")).values():
+            if isinstance(value, type) and is_dataclass(value):
+                for hint in typing.get_type_hints(value).values():
+                    yield from _within(hint)
+
+
+def _within(hint: object) -> Iterator[type[Enum]]:
+    if isinstance(hint, type) and issubclass(hint, Enum):
+        yield hint
+    for part in typing.get_args(hint):
+        yield from _within(part)
