@@ -58,7 +58,7 @@ def test_a_stripe_that_cannot_be_reached_leaves_nothing_behind(bare: Desk) -> No
 
 def test_accounts_are_listed_with_what_of_their_key_may_be_shown(desk: Desk) -> None:
     desk.run("account", "create", "empty")
-    head, _, first, second = desk.table("account", "list")
+    head, first, second = desk.table("account", "list")
     assert head.split() == ["id", "name", "mode", "stripe", "account", "key", "Stripe", "says"]
     assert first.split()[1:] == ["default", "test", ACCOUNT, f"…{SECRET_KEY[-4:]}", "-"]
     assert second.split()[1:] == ["empty", "-", "not", "connected", "-", "-"]

@@ -6,7 +6,7 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from anchorhold.cli import words
+from anchorhold.cli import output, words
 from anchorhold.cli.output import Column, table
 from anchorhold.cli.words import When
 from anchorhold.domain.attempt import AttemptState
@@ -27,17 +27,30 @@ def printed(width: int) -> list[str]:
     return [line.rstrip() for line in out.getvalue().splitlines()]
 
 
-@pytest.mark.parametrize("width", [80, 120])
+@pytest.mark.parametrize("width", [50, 80, 120])
 def test_an_id_is_never_wrapped(width: int) -> None:
     lines = printed(width)
-    assert len(lines) == 3
-    assert lines[2].startswith(ID)
+    assert len(lines) == 2
+    assert lines[1].startswith(ID)
     assert all(len(line) <= width for line in lines)
 
 
 def test_a_narrow_terminal_gets_fewer_columns() -> None:
-    assert "wide" not in printed(80)[0]
-    assert "wide" in printed(100)[0]
+    assert printed(76)[0].split() == ["id", "amount", "wide"]
+    assert printed(75)[0].split() == ["id", "amount"]
+    assert printed(20)[0].split() == ["id"]
+    assert printed(30)[1] == ID
+
+
+def test_a_text_is_wrapped_behind_its_label_and_commands_stay_whole(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(output, "PIPE_WIDTH", 40)
+    text = f"Do it now   run it with anchorhold-hold-check-{ID}"
+    assert output.wrapped(text, 12).splitlines() == [
+        "Do it now   run it with",
+        f"            anchorhold-hold-check-{ID}",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -89,11 +89,10 @@ def test_a_claim_that_was_only_kept_is_told_apart_from_a_claim() -> None:
 
 
 def test_a_line_says_when_by_which_rule_what_and_who() -> None:
-    assert line(entry("attempt.processing"), 120) == (
+    assert line(entry("attempt.processing")) == (
         "2026-11-30T13:05:00Z  A7    the bank decides later: the PaymentIntent is followed"
         "  (worker:host:1)"
     )
-    assert line(entry("attempt.processing"), 80).splitlines()[1].strip() == "(worker:host:1)"
 
 
 def test_a_story_is_told_from_the_beginning(desk: Desk, tmp_path: Path) -> None:

@@ -1,6 +1,9 @@
 """Asking before money moves."""
 
+import signal
 import sys
+from collections.abc import Generator
+from contextlib import contextmanager
 
 import typer
 
@@ -17,7 +20,9 @@ def ask(act: str, *, yes: bool) -> None:
         return
     if not is_terminal():
         raise Refusal(Code.CONFIRMATION_MISSING, act=act)
-    if not typer.confirm(f"Shall I {act}?", err=True):
+    with interruptible():
+        agreed = typer.confirm(f"Shall I {act}?", err=True)
+    if not agreed:
         say("Nothing was done.")
         raise typer.Abort
 
@@ -25,3 +30,13 @@ def ask(act: str, *, yes: bool) -> None:
 def is_terminal() -> bool:
     """Somebody can read the question and answer it."""
     return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+@contextmanager
+def interruptible() -> Generator[None]:
+    """Ctrl-C ends a question at once: inside an event loop it would only cancel a task."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -11,6 +11,7 @@ import typer
 
 from anchorhold import settings as all_settings
 from anchorhold.app import App
+from anchorhold.cli.asking import interruptible
 from anchorhold.domain.answer import NothingSent, Refused, Result, Shown, Unclear
 from anchorhold.domain.ids import ACCOUNT, AccountId
 from anchorhold.domain.refusals import NOTHING_SENT, Code, Refusal
@@ -40,14 +41,16 @@ def ask_for_key(app: App) -> str:
     """
     if app.settings.stripe_key is not None:
         return app.settings.stripe_key.get_secret_value()
-    if sys.stdin.isatty():
-        given = typer.prompt("Stripe secret key (sk_… or rk_…)", hide_input=True, err=True)
-    else:
-        given = sys.stdin.readline()
+    with interruptible():
+        given = _typed() if sys.stdin.isatty() else sys.stdin.readline()
     if not given.strip():
         raise Refusal(Code.STRIPE_KEY_MISSING)
     checked = all_settings.load({KEY_SETTING: given, "HOME": "/"}).stripe_key
     return checked.get_secret_value() if checked else ""
+
+
+def _typed() -> str:
+    return str(typer.prompt("Stripe secret key (sk_… or rk_…)", hide_input=True, err=True))
 
 
 def is_live(secret: str) -> bool:

@@ -1,15 +1,20 @@
 """`anchorhold doctor`: is everything as the promise needs it?"""
 
 import typer
+from rich.text import Text
 
 from anchorhold.cli import checkup
 from anchorhold.cli.call import Call, Format, lone, verb
 from anchorhold.cli.checkup import Finding, Level
 from anchorhold.cli.objects import Object
-from anchorhold.cli.output import console, print_json, show_one
+from anchorhold.cli.output import console, print_json, show_one, wrapped
 from anchorhold.domain.refusals import Exit
 
 app = lone()
+
+LEVEL_WIDTH = 9
+CHECK_WIDTH = 13
+INDENT = LEVEL_WIDTH + CHECK_WIDTH
 
 STYLES = {Level.OK: "green", Level.WARNING: "yellow", Level.REFUSED: "red"}
 
@@ -50,8 +55,9 @@ def _object(one: Finding) -> Object:
 
 
 def _print(one: Finding) -> None:
-    out = console()
-    out.print(f"{one.level.value:<8}", style=STYLES[one.level], end=" ")
-    out.print(f"{one.check:<12} {one.sentence}", soft_wrap=True)
+    start = f"{one.level.value:<{LEVEL_WIDTH}}"
+    text = Text(wrapped(f"{start}{one.check:<{CHECK_WIDTH}}{one.sentence}", INDENT))
+    text.stylize(STYLES[one.level], 0, len(start))
+    console().print(text, soft_wrap=True)
     if one.next_step:
-        out.print(f"{'':<21} {one.next_step}", soft_wrap=True)
+        print(wrapped(f"{'':<{INDENT}}{one.next_step}", INDENT))

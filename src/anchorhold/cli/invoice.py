@@ -10,7 +10,7 @@ from anchorhold.cli import collecting, importing, objects, story, words
 from anchorhold.cli.call import Call, Format, noun, verb
 from anchorhold.cli.finding import the_customer, the_invoice
 from anchorhold.cli.invoice_screen import head, line, show_screen
-from anchorhold.cli.output import Column, Listing, console, print_json, show_list, show_one
+from anchorhold.cli.output import Column, Listing, print_json, show_list, show_one
 from anchorhold.cli.session import Session, session
 from anchorhold.domain.invoice import InvoiceStatus, PaymentStatus
 from anchorhold.store import views_attempts, views_invoices, views_journal, views_payments
@@ -141,9 +141,8 @@ async def story_(call: Call, name: Name) -> None:
     match call.format:
         case Format.TABLE:
             print(head(invoice))
-            width = console().width
             for entry in entries:
-                print(story.line(entry, width))
+                print(story.line(entry))
             line("Next", words.next_step(invoice, desk.timing, desk.when))
         case Format.JSON:
             print_json({"object": "list", "data": lines, "has_more": False})

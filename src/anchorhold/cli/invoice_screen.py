@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from anchorhold.cli import words
+from anchorhold.cli.output import wrapped
 from anchorhold.cli.session import Session
 from anchorhold.domain.hold import HoldState
 from anchorhold.store.views_attempts import AttemptView
@@ -14,7 +15,7 @@ LABEL_WIDTH = 12
 
 def line(label: str, text: str) -> None:
     """One line of a screen: what it is about, and what there is to say."""
-    print(f"{label:<{LABEL_WIDTH}}{text}")
+    print(wrapped(f"{label:<{LABEL_WIDTH}}{text}", LABEL_WIDTH))
 
 
 def head(invoice: InvoiceView) -> str:

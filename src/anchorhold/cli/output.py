@@ -4,9 +4,10 @@ import json
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from textwrap import fill
+from typing import Final, Generic, Literal, TypeVar
 
-from rich import box
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -16,13 +17,16 @@ from anchorhold.cli.objects import Object
 
 T = TypeVar("T")
 
-PIPE_WIDTH = 200
+PIPE_WIDTH: Final = 200
 """A table that is asked for in a pipe is not squeezed."""
+
+GAP: Final = 2
+"""Blanks between two columns."""
 
 
 @dataclass(frozen=True, slots=True)
 class Column(Generic[T]):
-    """One column of a table. It is left out on terminals with less than `from_width` columns."""
+    """One column of a table. Where not all fit, that with the greatest `from_width` goes first."""
 
     title: str
     of: Callable[[T], str]
@@ -52,6 +56,20 @@ def console() -> Console:
     """Where tables go; colours only in a terminal and without NO_COLOR."""
     width = None if sys.stdout.isatty() else PIPE_WIDTH
     return Console(width=width, highlight=False, markup=False, emoji=False, soft_wrap=False)
+
+
+def wrapped(text: str, indent: int = 0) -> str:
+    """The text in lines that fit the terminal, all but the first behind so many blanks.
+
+    Ids and commands stay whole, so that they can be copied.
+    """
+    return fill(
+        text,
+        console().width,
+        subsequent_indent=" " * indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def say(line: str) -> None:
@@ -104,20 +122,26 @@ def print_json(data: Object) -> None:
 
 
 def table(columns: Sequence[Column[T]], rows: Sequence[T], width: int) -> Table:
-    """The rows as a table that fits `width`; ids are never wrapped."""
-    fitting = [column for column in columns if column.from_width <= width]
-    made = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
-    for column in fitting:
-        made.add_column(
-            column.title, justify="right" if column.right else "left", no_wrap=True, overflow="fold"
-        )
-    for row in rows:
-        made.add_row(*(_cell(column, row) for column in fitting))
+    """The rows as a table that fits `width`; an id is never cut, columns are left out instead."""
+    cells = [(column, [column.of(row) for row in rows]) for column in columns]
+    while len(cells) > 1 and _width(cells) > width:
+        cells.remove(max(cells[1:], key=lambda cell: cell[0].from_width))
+    made = Table(box=None, show_edge=False, pad_edge=False, padding=(0, GAP, 0, 0))
+    for column, _ in cells:
+        side: Literal["left", "right"] = "right" if column.right else "left"
+        made.add_column(Text(column.title, style="bold"), justify=side, no_wrap=True)
+    for n, row in enumerate(rows):
+        made.add_row(*(_cell(column, row, texts[n]) for column, texts in cells))
     return made
 
 
-def _cell(column: Column[T], row: T) -> Text:
-    return Text(column.of(row), style=column.style(row) if column.style else "")
+def _width(cells: Sequence[tuple[Column[T], list[str]]]) -> int:
+    widths = [max(cell_len(text) for text in (column.title, *texts)) for column, texts in cells]
+    return sum(widths) + GAP * len(widths)
+
+
+def _cell(column: Column[T], row: T, text: str) -> Text:
+    return Text(text, style=column.style(row) if column.style else "")
 
 
 async def _rows(call: Call, listing: Listing[T]) -> tuple[list[T], bool]:
@@ -147,8 +171,9 @@ async def _print_table(listing: Listing[T], rows: Sequence[T], *, more: bool) ->
     out = console()
     out.print(table(listing.columns, rows, out.width))
     total = await listing.total()
-    go_on = f" - {_next(listing, rows)}" if more else ""
-    print(f"\n{len(rows):,} of {total:,}{go_on}")
+    count = f"\n{len(rows):,} of {total:,}"
+    last = f"{count} - {_next(listing, rows)}" if more else count
+    print(last if len(last) <= out.width else last.replace(": ", ":\n", 1))
 
 
 def _next(listing: Listing[T], rows: Sequence[T]) -> str:

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from enum import Enum
-from textwrap import fill
 from typing import Annotated, Final
 
 import typer
@@ -11,7 +10,7 @@ import typer
 from anchorhold.cli import objects
 from anchorhold.cli.call import Call, Format, lone, verb
 from anchorhold.cli.objects import Object
-from anchorhold.cli.output import console, print_json, show_one
+from anchorhold.cli.output import print_json, show_one, wrapped
 from anchorhold.domain import access, declines, following, outcome, preparing, sweep, watching
 from anchorhold.domain.refusals import Code, Refusal
 from anchorhold.domain.timing import KEY_LIFE, RELATIONS, Relation, setting_name
@@ -222,15 +221,13 @@ def _screen(found: Sequence[Rule]) -> None:
     tables: Mapping[str, list[Rule]] = {
         name: [rule for rule in found if rule.table == name] for name in TABLES
     }
-    columns = console().width
     for name, rules_ in tables.items():
         if not rules_:
             continue
         print(f"{name}: {TABLES[name][0]}\n")
         width = max(len(rule.id) for rule in rules_)
         for rule in rules_:
-            for text in (f"{rule.when}  →  {rule.then}", rule.because):
-                first = f"{rule.id:<{width}}  " if text is not rule.because else " " * (width + 2)
-                rest = " " * (width + 2)
-                print(fill(text, columns, initial_indent=first, subsequent_indent=rest))
+            indent = width + 2
+            print(wrapped(f"{rule.id:<{width}}  {rule.when}  →  {rule.then}", indent))
+            print(wrapped(f"{'':<{indent}}{rule.because}", indent))
             print()

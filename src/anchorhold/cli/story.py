@@ -11,6 +11,7 @@ from typing import Final
 
 from anchorhold.cli import words
 from anchorhold.cli.invoice_screen import said
+from anchorhold.cli.output import wrapped
 from anchorhold.store.views_journal import JournalEntry
 
 KEPT_CLAIM: Final = "attempt.claimed, kept"
@@ -86,9 +87,7 @@ KINDS: Final = {
 }
 
 
-def line(entry: JournalEntry, width: int) -> str:
-    """One line of the story: time, rule, what happened and who did it."""
-    at = words.exact(entry.at)
-    text = f"{at}  {entry.rule or '':<4}  {sentence(entry)}"
-    actor = f"  ({entry.actor})"
-    return text + actor if len(text) + len(actor) <= width else f"{text}\n{'':28}{actor.strip()}"
+def line(entry: JournalEntry) -> str:
+    """One act of the story: time, rule, what happened and who did it."""
+    start = f"{words.exact(entry.at)}  {entry.rule or '':<4}  "
+    return wrapped(f"{start}{sentence(entry)}  ({entry.actor})", len(start))
