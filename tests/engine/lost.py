@@ -5,6 +5,7 @@ import contextlib
 from anchorhold.domain.ids import InvoiceId
 from anchorhold.twin.faults import FaultKind, Rule
 from tests.engine.rig import CrashError, Gate, Rig, When
+from tests.engine.standing import standing_checks
 from tests.engine.stripe_side import CONFIRM, RETRIEVE
 
 
@@ -42,3 +43,28 @@ async def unknown(
     assert world.row(invoice)["payment_status"] == "unknown"
     world.later(minutes=6)
     return invoice
+
+
+async def swept(world: Rig) -> dict[str, int]:
+    """What one tick's sweep decided, by row."""
+    return (await world.tick()).swept.rows
+
+
+async def comes_to_rest(world: Rig, invoice: InvoiceId, status: str) -> None:
+    """Everything comes to rest like this, without a hold."""
+    await world.recover()
+    row = world.row(invoice)
+    assert (row["status"], row["hold_until"]) == (status, None)
+    await standing_checks(world)
+
+
+def written_off(world: Rig) -> None:
+    """An operator wrote the invoice off, which a stale hold allows."""
+    world.sql("UPDATE anchorhold.invoice SET status = 'uncollectible'")
+
+
+def forget_intents(world: Rig) -> None:
+    """The database lost every trace of the intents."""
+    world.sql("UPDATE anchorhold.attempt SET intent_id = NULL")
+    world.sql("UPDATE anchorhold.invoice SET intent_id = NULL")
+    world.sql("DELETE FROM anchorhold.intent")

@@ -2,45 +2,37 @@
 
 import sys
 
-import pytest
-
 from anchorhold.domain.ids import InvoiceId
 from anchorhold.domain.sweep import SWEEP
 from anchorhold.twin.faults import FaultKind, Rule
 from tests.domain.tables import rows_without_a_test
+from tests.engine import test_sweep_reads
 from tests.engine.left import Left, journal, left, notices
-from tests.engine.lost import crashed, dies, unknown
+from tests.engine.lost import (
+    comes_to_rest,
+    crashed,
+    dies,
+    forget_intents,
+    swept,
+    unknown,
+    written_off,
+)
 from tests.engine.rig import Rig, When
-from tests.engine.standing import standing_checks
 from tests.engine.stripe_side import (
     CONFIRM,
     EVENTS,
     RETRIEVE,
     AtStripe,
-    Turn,
     allow_mandates,
     between,
     end_debits,
     refusal,
-    unreadable,
 )
 
 
 def test_every_row_has_a_test() -> None:
-    assert not rows_without_a_test(sys.modules[__name__], (row.id for row in SWEEP))
-
-
-async def swept(world: Rig) -> dict[str, int]:
-    """What one tick's sweep decided, by row."""
-    return (await world.tick()).swept.rows
-
-
-async def ends(world: Rig, invoice: InvoiceId, status: str) -> None:
-    """Everything comes to rest like this, without a hold."""
-    await world.recover()
-    row = world.row(invoice)
-    assert (row["status"], row["hold_until"]) == (status, None)
-    await standing_checks(world)
+    untested = rows_without_a_test(sys.modules[__name__], (row.id for row in SWEEP))
+    assert not rows_without_a_test(test_sweep_reads, untested)
 
 
 async def test_s1_a_lost_payment_is_settled_and_credited_to_its_attempt(world: Rig) -> None:
@@ -50,7 +42,7 @@ async def test_s1_a_lost_payment_is_settled_and_credited_to_its_attempt(world: R
         "paid", "succeeded", True, 1, ("succeeded", "answered", "S1"), "succeeded"
     )
     assert journal(world, invoice)[-1] == ("payment.paid", "S1")
-    await ends(world, invoice, "paid")
+    await comes_to_rest(world, invoice, "paid")
 
 
 async def test_s1_a_success_of_somebody_else_ends_the_hold_of_a_dead_attempt(world: Rig) -> None:
@@ -59,14 +51,14 @@ async def test_s1_a_success_of_somebody_else_ends_the_hold_of_a_dead_attempt(wor
     assert await swept(world) == {"S1": 1}
     assert left(world, invoice).attempt[0] in {"succeeded", "superseded"}
     assert left(world, invoice).free
-    await ends(world, invoice, "paid")
+    await comes_to_rest(world, invoice, "paid")
 
 
 async def test_s1_a_success_on_a_written_off_invoice_pays_it(world: Rig) -> None:
     invoice = await unknown(world)
     written_off(world)
     assert await swept(world) == {"S1": 1}
-    await ends(world, invoice, "paid")
+    await comes_to_rest(world, invoice, "paid")
 
 
 async def test_s1_a_success_on_a_void_invoice_is_somebodys_task(world: Rig) -> None:
@@ -81,7 +73,7 @@ async def test_s1_a_success_on_a_void_invoice_is_somebodys_task(world: Rig) -> N
             "CHECK (status <> 'void' OR hold_until IS NULL)"
         )
     assert notices(world) == ["payment.received_on_voided_invoice"]
-    await ends(world, invoice, "void")
+    await comes_to_rest(world, invoice, "void")
 
 
 async def test_s2_a_payment_given_back_in_full_is_recorded_and_loud(world: Rig) -> None:
@@ -94,7 +86,7 @@ async def test_s2_a_payment_given_back_in_full_is_recorded_and_loud(world: Rig) 
     assert world.row(invoice)["collection"] == "manual"
     assert notices(world) == ["payment.found_refunded"]
     assert ("error", "payment.found_refunded") in {line[:2] for line in world.log.lines}
-    await ends(world, invoice, "open")
+    await comes_to_rest(world, invoice, "open")
 
 
 async def test_s2_a_part_given_back_leaves_the_invoice_paid(world: Rig) -> None:
@@ -102,7 +94,7 @@ async def test_s2_a_part_given_back_leaves_the_invoice_paid(world: Rig) -> None:
     AtStripe(world).refund(invoice, 100)
     assert await swept(world) == {"S1": 1}
     assert world.sql("SELECT amount, amount_refunded FROM anchorhold.payment") == [(14900, 100)]
-    await ends(world, invoice, "paid")
+    await comes_to_rest(world, invoice, "paid")
 
 
 async def test_s3_a_lost_debit_is_followed_as_the_attempts_own(world: Rig) -> None:
@@ -112,7 +104,7 @@ async def test_s3_a_lost_debit_is_followed_as_the_attempts_own(world: Rig) -> No
         "open", "processing", True, 1, ("processing", "answered", "S3"), "live"
     )
     end_debits(world)
-    await ends(world, invoice, "paid")
+    await comes_to_rest(world, invoice, "paid")
     assert world.attempts(invoice) == [("succeeded", "answered")]
 
 
@@ -122,7 +114,7 @@ async def test_s3_a_debit_that_the_customer_started_is_not_the_attempts(world: R
     assert await swept(world) == {"S3": 1}
     assert left(world, invoice).attempt == ("superseded", "answered", "S3")
     end_debits(world)
-    await ends(world, invoice, "open")
+    await comes_to_rest(world, invoice, "open")
     assert world.attempts(invoice) == [("superseded", "answered")], "no try of ours is counted"
 
 
@@ -138,7 +130,7 @@ async def test_s4_what_is_followed_already_is_left_to_its_follower(world: Rig) -
     assert (row["payment_status"], row["hold_until"]) == ("processing", None)
     assert row["followed_intent_id"] == row["intent_id"]
     end_debits(world)
-    await ends(world, invoice, "paid")
+    await comes_to_rest(world, invoice, "paid")
 
 
 async def test_s5_a_debit_on_a_written_off_invoice_is_kept_until_it_pays(world: Rig) -> None:
@@ -148,7 +140,7 @@ async def test_s5_a_debit_on_a_written_off_invoice_is_kept_until_it_pays(world: 
     assert not left(world, invoice).free
     assert await swept(world) == {}, "it is looked at again after half an hour"
     end_debits(world)
-    await ends(world, invoice, "paid")
+    await comes_to_rest(world, invoice, "paid")
 
 
 async def test_s5_and_when_it_fails_the_intent_is_cancelled(world: Rig) -> None:
@@ -158,7 +150,7 @@ async def test_s5_and_when_it_fails_the_intent_is_cancelled(world: Rig) -> None:
     end_debits(world)
     world.later(minutes=31)
     assert await swept(world) == {"S6b": 1}
-    await ends(world, invoice, "uncollectible")
+    await comes_to_rest(world, invoice, "uncollectible")
     assert AtStripe(world).intents(invoice) == ["canceled"]
     assert left(world, invoice).attempt[0] == "failed", "the try counts all the same"
 
@@ -169,7 +161,7 @@ async def test_s6_an_intent_that_no_row_knows_is_cancelled(world: Rig) -> None:
     assert await swept(world) == {"S6": 1}
     assert AtStripe(world).intents(invoice) == ["canceled"]
     assert not left(world, invoice).free
-    await ends(world, invoice, "paid")
+    await comes_to_rest(world, invoice, "paid")
     assert AtStripe(world).intents(invoice) == ["canceled", "succeeded"]
 
 
@@ -183,7 +175,7 @@ async def test_s6b_a_written_off_invoice_does_not_stay_payable(world: Rig) -> No
     assert left(world, invoice) == Left(
         "uncollectible", "pending", True, 1, ("superseded", "intent_canceled", "S9"), "canceled"
     )
-    await ends(world, invoice, "uncollectible")
+    await comes_to_rest(world, invoice, "uncollectible")
 
 
 async def test_s7_a_lost_decline_is_saved_from_its_charge(world: Rig) -> None:
@@ -194,7 +186,7 @@ async def test_s7_a_lost_decline_is_saved_from_its_charge(world: Rig) -> None:
     )
     (row,) = world.sql("SELECT decline ->> 'decline_code', charge_id FROM anchorhold.attempt")
     assert row == ("generic_decline", AtStripe(world).intent(invoice)["latest_charge"])
-    await ends(world, invoice, "open")
+    await comes_to_rest(world, invoice, "open")
 
 
 async def test_s7_a_lost_wish_for_the_customer_is_told_by_its_event(world: Rig) -> None:
@@ -202,7 +194,7 @@ async def test_s7_a_lost_wish_for_the_customer_is_told_by_its_event(world: Rig) 
     assert await swept(world) == {"S7": 1}
     (row,) = world.sql("SELECT decline ->> 'code', charge_id FROM anchorhold.attempt")
     assert row == ("authentication_required", None)
-    await ends(world, invoice, "open")
+    await comes_to_rest(world, invoice, "open")
 
 
 async def test_s7_the_words_are_those_of_the_event_and_not_of_a_later_try(world: Rig) -> None:
@@ -244,7 +236,7 @@ async def test_s8_a_charge_that_never_arrived_is_superseded_and_made_again(world
     assert left(world, invoice) == Left(
         "open", "pending", True, 1, ("superseded", "no_trace", "S8"), "live"
     )
-    await ends(world, invoice, "paid")
+    await comes_to_rest(world, invoice, "paid")
     assert AtStripe(world).intents(invoice) == ["succeeded"]
 
 
@@ -256,7 +248,7 @@ async def test_s8_twice_in_a_row_leaves_it_to_a_person(world: Rig) -> None:
     assert left(world, invoice).payment_status == "failed"
     assert await world.charge_due() == []
     assert (await world.collect(invoice)).saved == "paid"
-    await ends(world, invoice, "paid")
+    await comes_to_rest(world, invoice, "paid")
 
 
 async def test_s8_an_unknown_retry_goes_back_to_failed_where_it_came_from(world: Rig) -> None:
@@ -280,7 +272,7 @@ async def test_s8_a_cancelled_intent_ends_and_the_next_is_prepared(world: Rig) -
     assert await swept(world) == {"S8": 1}
     assert left(world, invoice).attempt == ("superseded", "intent_canceled", "S8")
     assert left(world, invoice).intent == "canceled"
-    await ends(world, invoice, "paid")
+    await comes_to_rest(world, invoice, "paid")
 
 
 async def test_s9_a_written_off_invoice_with_a_cancelled_intent_is_free(world: Rig) -> None:
@@ -288,7 +280,7 @@ async def test_s9_a_written_off_invoice_with_a_cancelled_intent_is_free(world: R
     AtStripe(world).cancel(invoice)
     written_off(world)
     assert await swept(world) == {"S9": 1}
-    await ends(world, invoice, "uncollectible")
+    await comes_to_rest(world, invoice, "uncollectible")
 
 
 async def test_s9_a_hold_left_behind_by_a_payment_is_cleared(world: Rig) -> None:
@@ -299,113 +291,7 @@ async def test_s9_a_hold_left_behind_by_a_payment_is_cleared(world: Rig) -> None
     world.sql("UPDATE anchorhold.attempt SET state = 'superseded'")
     world.later(minutes=6)
     assert await swept(world) == {"S1": 1}
-    await ends(world, invoice, "paid")
-
-
-async def test_s13_without_a_customer_at_stripe_nothing_was_charged(world: Rig) -> None:
-    invoice = await crashed(world, When.BEFORE, at="db holds.recheck")
-    forget_intents(world)
-    world.sql("UPDATE anchorhold.stripe_customer SET payment_method = NULL")
-    world.sql("UPDATE anchorhold.stripe_customer SET stripe_customer_id = NULL")
-    assert await swept(world) == {"S13": 1}
-    assert left(world, invoice).attempt == ("not_sent", "no_trace", "S13")
-    assert left(world, invoice).seq == 0
-
-
-SAYS_LATER = [
-    refusal(500, type="api_error"),
-    refusal(429, type="invalid_request_error", code="rate_limit"),
-    refusal(409, type="invalid_request_error"),
-    refusal(424, type="api_error"),
-    unreadable(),
-]
-
-
-@pytest.mark.parametrize("answer", SAYS_LATER)
-async def test_s14_a_read_that_may_succeed_later_keeps_the_hold(world: Rig, answer: Turn) -> None:
-    invoice = await unknown(world)
-    before = left(world, invoice)
-    between(world, (RETRIEVE, answer))
-    assert await swept(world) == {"S14": 1}
-    assert left(world, invoice) == before
-    assert journal(world, invoice)[-1] == ("hold.kept", "S14")
-    assert await swept(world) == {}, "it is looked at again after half an hour"
-    await ends(world, invoice, "paid")
-
-
-REFUSES = [
-    refusal(401, type="invalid_request_error"),
-    refusal(403, type="invalid_request_error"),
-    refusal(404, type="invalid_request_error", code="resource_missing", param="intent"),
-    refusal(400, type="invalid_request_error"),
-]
-
-
-@pytest.mark.parametrize("answer", REFUSES)
-async def test_s15_a_refused_read_keeps_the_hold_and_is_loud(world: Rig, answer: Turn) -> None:
-    invoice = await unknown(world)
-    between(world, (RETRIEVE, answer))
-    assert await swept(world) == {"S15": 1}
-    assert is_loud(world, invoice)
-    assert not left(world, invoice).free
-    await ends(world, invoice, "paid")
-
-
-async def test_s15_a_mode_that_is_not_connected_any_more(world: Rig) -> None:
-    invoice = await unknown(world)
-    world.connected = False
-    assert await swept(world) == {"S15": 1}
-    assert is_loud(world, invoice)
-    world.connected = True
-    await ends(world, invoice, "paid")
-
-
-async def test_s15_another_stripe_account_than_the_attempts(world: Rig) -> None:
-    invoice = await unknown(world)
-    world.stripe_account = "acct_other"
-    sent = len(world.twin.requests)
-    assert await swept(world) == {"S15": 1}
-    assert len(world.twin.requests) == sent, "it is not even asked"
-    world.stripe_account = "acct_twin"
-    await ends(world, invoice, "paid")
-
-
-async def test_s15_a_written_off_invoice_keeps_its_hold_too(world: Rig) -> None:
-    invoice = await unknown(world)
-    written_off(world)
-    world.connected = False
-    assert await swept(world) == {"S15": 1}
-    assert not left(world, invoice).free
-    world.connected = True
-    await ends(world, invoice, "paid")
-
-
-async def test_s15_an_empty_list_of_a_deleted_customer_proves_nothing(world: Rig) -> None:
-    invoice = await crashed(world, When.BEFORE)
-    forget_intents(world)
-    at = AtStripe(world)
-    at.client().ask("DELETE", f"/v1/customers/{at.intent(invoice)['customer']}")
-    assert await swept(world) == {"S15": 1}
-    assert not left(world, invoice).free
-
-
-def is_loud(world: Rig, invoice: InvoiceId) -> bool:
-    """An error was logged about this invoice's hold."""
-    return ("error", "sweep.refused", invoice) in {
-        (level, event, facts.get("invoice")) for level, event, facts in world.log.lines
-    }
-
-
-def written_off(world: Rig) -> None:
-    """An operator wrote the invoice off, which a stale hold allows."""
-    world.sql("UPDATE anchorhold.invoice SET status = 'uncollectible'")
-
-
-def forget_intents(world: Rig) -> None:
-    """The database lost every trace of the intents."""
-    world.sql("UPDATE anchorhold.attempt SET intent_id = NULL")
-    world.sql("UPDATE anchorhold.invoice SET intent_id = NULL")
-    world.sql("DELETE FROM anchorhold.intent")
+    await comes_to_rest(world, invoice, "paid")
 
 
 async def lost_debit(world: Rig, method: str) -> InvoiceId:
