@@ -87,7 +87,9 @@ def _columns(desk: Session) -> Sequence[Column[InvoiceView]]:
         Column("invoice", lambda row: row.id),
         Column("lane", lambda row: _LANE[row.hold].value),
         Column("amount", lambda row: words.money(row.amount_due, row.currency), right=True),
-        Column("since", lambda row: desk.when.at(row.held_since or row.followed_at)),
+        Column(
+            "since", lambda row: desk.when.at(row.held_since or row.followed_at), from_width=100
+        ),
         Column("next check", lambda row: words.check(row, desk.timing, desk.when)),
         Column("Stripe asked", lambda row: desk.when.at(row.provider_synced_at), from_width=120),
         Column("claimed by", lambda row: row.hold_actor or "-", from_width=140),

@@ -107,7 +107,7 @@ def _columns(desk: Session) -> Sequence[Column[InvoiceView]]:
         Column("id", lambda row: row.id),
         Column("reference", lambda row: row.reference, from_width=90),
         Column("amount", lambda row: words.money(row.amount_due, row.currency), right=True),
-        Column("status", words.status),
+        Column("status", words.status, style=words.colour),
         Column("customer", lambda row: row.customer_reference, from_width=110),
         Column("due", lambda row: desk.when.at(row.due_at), from_width=140),
         Column("next", lambda row: words.next_step(row, desk.timing, desk.when), from_width=120),

@@ -90,11 +90,18 @@ def _access() -> list[Rule]:
             "access",
             row.id,
             _then(row.action),
-            "; ".join(f"{state}: {_then(getattr(row, state))}" for state in states),
+            _met({state: _then(getattr(row, state)) for state in states}),
             "the hold is asked before anything that cannot be undone",
         )
         for row in access.ACCESS
     ]
+
+
+def _met(answers: Mapping[str, str]) -> str:
+    """What an act meets in each state in which something may be under way."""
+    if len(set(answers.values())) == 1:
+        return f"{answers['live']}, whatever is under way"
+    return "; ".join(f"{state}: {answer}" for state, answer in answers.items())
 
 
 def _prepare() -> list[Rule]:
