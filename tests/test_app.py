@@ -103,6 +103,14 @@ async def test_another_schema_is_refused(
     assert str(same.value) == str(refusal)
 
 
+async def test_a_newer_schema_is_not_brought_down(fresh_database: str) -> None:
+    with psycopg.connect(fresh_database) as conn:
+        conn.execute("UPDATE anchorhold.schema_version SET version_num = '9999'")
+    with pytest.raises(Refusal) as refusal:
+        migrate.upgrade(fresh_database)
+    assert refusal.value.code is Code.SCHEMA_NEWER
+
+
 async def test_a_database_without_the_schema_is_refused_and_made_ready_on_demand(
     fresh_database: str, tmp_path: Path
 ) -> None:

@@ -321,3 +321,15 @@ async def test_an_intent_is_named_once_however_many_workers_made_it(world: Rig) 
     assert await prepare_intent(deps, connected, unprepared) is Prepared.DONE
     assert await prepare_intent(deps, connected, unprepared) is Prepared.LATER
     assert AtStripe(world).intents(invoice) == ["requires_payment_method"]
+
+
+async def test_an_invoice_of_a_customer_that_stripe_refused_is_blocked_as_it_comes_in(
+    world: Rig,
+) -> None:
+    await world.invoice(method="pm_card_chargeDeclined", customer="refused")
+    await world.prepare()
+    later = await world.invoice(method="pm_card_chargeDeclined", customer="refused")
+    row = world.row(later)
+    assert (row["payment_status"], row["blocked_reason"]) == ("failed", "setup")
+    notices = world.sql("SELECT code FROM anchorhold.notice WHERE invoice_id = %s", later)
+    assert notices == [("collection.blocked",)]

@@ -8,7 +8,9 @@ import pytest
 from typing_extensions import override
 
 from anchorhold.domain.ids import InvoiceId
-from anchorhold.engine.sweep import sweep
+from anchorhold.engine.charge import charge
+from anchorhold.engine.sweep import check, sweep
+from anchorhold.store import holds
 from anchorhold.twin.faults import FaultKind, Rule
 from tests.engine.left import left
 from tests.engine.lost import dies
@@ -99,3 +101,13 @@ class _Breaks(GatedDb):
         if params.get("invoice_id") == self.invoice:
             raise ZeroDivisionError
         return await super().one(query, shape, **params)
+
+
+async def test_a_live_hold_is_left_to_its_owner(world: Rig) -> None:
+    invoice = await world.invoice()
+    await world.prepare()
+    deps = world.deps()
+    (claim,) = await holds.claim_due(deps.db, world.scope, deps.timing, limit=1, actor="owner")
+    connected = await deps.providers.of(world.scope)
+    assert (await check(deps, connected, world.scope, invoice)).rule is None
+    assert (await charge(deps, claim)).saved == "paid"

@@ -110,6 +110,8 @@ class HoldFacts:
     stripe_account: str
     own: AttemptFacts
     others: tuple[AttemptFacts, ...]
+    live: bool = False
+    """The hold has not ended: its owner is working, and a check leaves it alone."""
 
     @property
     def own_intent(self) -> str | None:

@@ -90,9 +90,12 @@ def _done(swept: Swept, failed: Exception | None) -> Swept:
 async def check(
     deps: Deps, connected: Connected | None, scope: Scope, invoice_id: InvoiceId
 ) -> Checked:
-    """One hold was asked about and acted on by the row that fits; nothing if it moved meanwhile."""
+    """One hold was asked about and acted on by the row that fits; nothing if it moved meanwhile.
+
+    A live hold is its owner's: only one that has ended is asked about.
+    """
     facts = await checks.facts(deps.db, scope, invoice_id)
-    if facts is None:
+    if facts is None or facts.live:
         return Checked(None)
     seen = await look(deps, connected, facts)
     rule = await _act_on_all(deps, connected, facts, seen)
@@ -115,7 +118,7 @@ async def _act_on_all(
     for row in going_on:
         await _record(deps, facts, seen, row)
     now = await checks.facts(deps.db, facts.token.scope, facts.token.invoice_id)
-    if now is None or now.token.attempt_id != facts.token.attempt_id:
+    if now is None or now.live or now.token.attempt_id != facts.token.attempt_id:
         return going_on[-1].id if going_on else None
     rest = found - {Found.PAID, Found.REFUNDED} or frozenset({Found.NOTHING})
     row = decide(rest, now.status)[-1]

@@ -93,6 +93,7 @@ class _Invoice:
     followed_intent_id: str | None
     stripe_customer_id: str | None
     stripe_account: str
+    live: bool
 
 
 async def facts(db: Db, scope: Scope, invoice_id: InvoiceId) -> HoldFacts | None:
@@ -117,6 +118,7 @@ async def facts(db: Db, scope: Scope, invoice_id: InvoiceId) -> HoldFacts | None
         stripe_account=invoice.stripe_account,
         own=own,
         others=tuple(row for row in attempts if row.id != own.id),
+        live=invoice.live,
     )
 
 
@@ -124,7 +126,8 @@ async def _invoice(db: Db, scope: Scope, invoice_id: InvoiceId) -> _Invoice | No
     return await db.one(
         """
         SELECT i.status, i.payment_status, i.hold_until, i.hold_attempt, i.charge_seq,
-               i.intent_id, i.followed_intent_id, s.stripe_customer_id, c.stripe_account
+               i.intent_id, i.followed_intent_id, s.stripe_customer_id, c.stripe_account,
+               coalesce(i.hold_until > anchorhold.now(), false) AS live
           FROM anchorhold.invoice i
           JOIN anchorhold.connection c USING (account_id, livemode)
           LEFT JOIN anchorhold.stripe_customer s

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 from psycopg.types.json import Json
 
-from anchorhold.domain.ids import CustomerId, InvoiceId
+from anchorhold.domain.ids import NOTICE, CustomerId, InvoiceId
 from anchorhold.domain.scope import Scope
 from anchorhold.store.conditions import given
-from anchorhold.store.db import Db
+from anchorhold.store.db import Db, only
 
 LEASE_S = 60.0
 """At the default times; a process passes its own."""
@@ -221,7 +221,8 @@ async def refuse(
 ) -> str | None:
     """Stripe refused the customer or its payment method: its open invoices are blocked.
 
-    One commit with a journal row for each invoice; a new payment method lifts it.
+    One commit with a journal row for each invoice; a new payment method lifts it. The notices' ids
+    have the time of now and the rest of their invoices', so that another refusal is another one.
     """
     return await db.one(
         """
@@ -245,8 +246,8 @@ async def refuse(
         ), noticed AS (
             INSERT INTO anchorhold.notice
                    (account_id, livemode, id, code, invoice_id, subject, evidence)
-            SELECT account_id, livemode, 'ntc_' || substr(id, 5), 'collection.blocked', id,
-                   %(code)s, last_error
+            SELECT account_id, livemode, left(%(notice_id)s, 14) || substr(id, 15),
+                   'collection.blocked', id, %(code)s, last_error
               FROM blocked
             ON CONFLICT DO NOTHING
         ), told AS (
@@ -260,6 +261,7 @@ async def refuse(
         **scope.params,
         customer_id=customer.customer_id,
         stripe_account=customer.stripe_account,
+        notice_id=only(db.new_ids(NOTICE, 1)),
         code=code,
         message=message,
         actor=actor,

@@ -311,7 +311,8 @@ WITH inv AS MATERIALIZED (
            hold_attempt = CASE WHEN %(clears)s THEN NULL ELSE i.hold_attempt END,
            check_until = NULL,
            blocked_reason = coalesce(%(blocked)s, i.blocked_reason),
-           last_error = CASE WHEN %(clears)s THEN %(decline)s ELSE i.last_error END,
+           last_error = CASE WHEN %(clears)s AND %(state)s <> 'not_sent' THEN %(decline)s
+                             ELSE coalesce(%(decline)s, i.last_error) END,
            intent_id = CASE WHEN %(intent_state)s::text IS NOT NULL
                              AND i.intent_id = e.intent_id
                             THEN NULL ELSE i.intent_id END,

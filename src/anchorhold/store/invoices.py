@@ -65,14 +65,31 @@ WITH given AS MATERIALIZED (
 ), taken AS (
     INSERT INTO anchorhold.invoice
            (account_id, livemode, id, customer_id, reference, currency, amount_due,
-            status, due_at, next_attempt_at)
+            status, due_at, next_attempt_at, payment_status, blocked_reason, last_error)
     SELECT %(account_id)s, %(livemode)s, g.invoice_id, k.id, g.reference, g.currency,
-           g.amount, 'open', g.due_at, g.due_at
+           g.amount, 'open', g.due_at, g.due_at,
+           CASE WHEN s.refused_code IS NULL THEN 'pending' ELSE 'failed' END,
+           CASE WHEN s.refused_code IS NOT NULL THEN 'setup' END,
+           CASE WHEN s.refused_code IS NOT NULL
+                THEN jsonb_build_object('code', s.refused_code, 'message', s.refused_message) END
       FROM given g
       JOIN known k ON k.reference = g.customer
+      LEFT JOIN anchorhold.connection c
+        ON c.account_id = %(account_id)s AND c.livemode = %(livemode)s
+      LEFT JOIN anchorhold.stripe_customer s
+        ON s.account_id = c.account_id AND s.livemode = c.livemode AND s.customer_id = k.id
+       AND s.stripe_account = c.stripe_account AND s.refused_code IS NOT NULL
      ORDER BY g.reference
     ON CONFLICT (account_id, livemode, reference) DO NOTHING
-    RETURNING id, reference, customer_id
+    RETURNING id, reference, customer_id, last_error
+), noticed AS (
+    INSERT INTO anchorhold.notice
+           (account_id, livemode, id, code, invoice_id, subject, evidence)
+    SELECT %(account_id)s, %(livemode)s, 'ntc_' || substr(id, 5), 'collection.blocked', id,
+           last_error ->> 'code', last_error
+      FROM taken
+     WHERE last_error IS NOT NULL
+    ON CONFLICT DO NOTHING
 ), told AS (
     INSERT INTO anchorhold.journal (account_id, livemode, invoice_id, actor, what, detail)
     SELECT %(account_id)s, %(livemode)s, id, %(actor)s, 'invoice.opened',
@@ -96,7 +113,8 @@ async def take_in(db: Db, scope: Scope, rows: Sequence[NewInvoice], *, actor: st
     """All of the rows are open invoices, each reference once; one transaction.
 
     A reference that is there already is left as it is, so the same file twice changes nothing.
-    A customer is known by its reference; the first row that names it fixes e-mail and method. Rows
+    A customer is known by its reference; the first row that names it fixes e-mail and method. One
+    whose set-up Stripe refused gets its invoices blocked, with a notice, as those it had. Rows
     that another import brings in at this moment, and rows of a customer that it brings in, are
     not among the answers: asked again, they are.
     """

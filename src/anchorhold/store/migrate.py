@@ -11,18 +11,22 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy.pool import NullPool
 
-from anchorhold.domain.refusals import Code, Refusal
+from anchorhold.store import schema
 
 LOCK = 4_701_996
 """The advisory lock under which only one process migrates."""
 
 
 def upgrade(conninfo: str) -> tuple[str, ...]:
-    """The schema is this version's; the revisions that were run. Several callers do it once."""
+    """The schema is this version's; the revisions that were run. Several callers do it once.
+
+    Refuses a schema that a newer release made (SCHEMA_NEWER).
+    """
     with _connected(conninfo) as connection:
         connection.exec_driver_sql(f"SELECT pg_advisory_lock({LOCK})")
         connection.exec_driver_sql("CREATE SCHEMA IF NOT EXISTS anchorhold")
         connection.commit()
+        schema.require_known(current(connection))
         before = set(_applied(connection))
         config = _config()
         config.attributes["connection"] = connection
@@ -34,13 +38,7 @@ def upgrade(conninfo: str) -> tuple[str, ...]:
 def require_current(conninfo: str) -> None:
     """The schema is this version's. Refuses an older one, and one that a newer release made."""
     with _connected(conninfo) as connection:
-        at = current(connection)
-    wanted, known = head(), revisions()
-    if at == wanted:
-        return
-    if at is None or at in known:
-        raise Refusal(Code.SCHEMA_OUTDATED, found=at or "none", needed=wanted)
-    raise Refusal(Code.SCHEMA_NEWER, found=at, needed=wanted)
+        schema.require(current(connection))
 
 
 def current(connection: sqlalchemy.Connection) -> str | None:

@@ -32,9 +32,18 @@ async def current(db: Db) -> str | None:
 
 async def require_current(db: Db) -> None:
     """The schema is this version's. Refuses an older one, and one that a newer release made."""
-    found, known = await current(db), revisions()
-    if found == known[-1]:
-        return
-    if found is None or found in known:
-        raise Refusal(Code.SCHEMA_OUTDATED, found=found or "none", needed=known[-1])
-    raise Refusal(Code.SCHEMA_NEWER, found=found, needed=known[-1])
+    require(await current(db))
+
+
+def require(found: str | None) -> None:
+    """`found` is this version's revision. Refuses: schema_outdated, schema_newer."""
+    require_known(found)
+    needed = revisions()[-1]
+    if found != needed:
+        raise Refusal(Code.SCHEMA_OUTDATED, found=found or "none", needed=needed)
+
+
+def require_known(found: str | None) -> None:
+    """`found` can be brought to this version. Refuses schema_newer: a newer release made it."""
+    if found is not None and found not in revisions():
+        raise Refusal(Code.SCHEMA_NEWER, found=found, needed=revisions()[-1])
