@@ -72,8 +72,13 @@ def _stripe_key(value: SecretStr) -> SecretStr:
 
 def _http_base(value: str) -> str:
     url = urlsplit(value)
-    if url.scheme not in {"http", "https"} or not url.hostname or url.path.strip("/") or url.query:
-        raise ValueError("it must be http:// or https:// and a host, without a path")
+    try:
+        listens = url.port is None or url.port > 0
+    except ValueError:
+        listens = False
+    more = set(value) & {"@", "?", "#"} or url.path.strip("/")
+    if url.scheme not in {"http", "https"} or not url.hostname or not listens or more:
+        raise ValueError("it must be http:// or https://, a host and perhaps a port, no more")
     return value.rstrip("/")
 
 

@@ -9,7 +9,7 @@ import csv
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from difflib import get_close_matches
 from typing import Final, Protocol
 
@@ -28,7 +28,9 @@ TEXT_MAX: Final = 255
 _EMAIL: Final = re.compile(r"[^@\s]+@[^@\s]+")
 _METHOD: Final = re.compile(r"(pm|card|src|ba)_\w+", re.ASCII)
 _DATE: Final = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
-_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
+_TIME: Final = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:.*", re.ASCII)
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+"""Also the ones that steer a terminal with one character, break a line or turn text around."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,15 +188,19 @@ def _amount(text: str, currency: str) -> Money:
 
 
 def _due(text: str) -> datetime:
-    """A date is midnight UTC; a time of day needs its offset."""
+    """A date is midnight UTC; a time of day needs its offset, and a year from 1 to 9999 in UTC."""
+    form = "2026-12-31 or 2026-12-31T09:00:00+01:00"
+    no_date = _WrongError("due_date", f"'{text[:40]}' is not a date like {form}")
+    if not _DATE.fullmatch(text) and not _TIME.fullmatch(text):
+        raise no_date
     try:
-        if _DATE.fullmatch(text):
-            day = date.fromisoformat(text)
-            return datetime(day.year, day.month, day.day, tzinfo=UTC)
         at = datetime.fromisoformat(text)
-    except ValueError:
-        form = "2026-12-31 or 2026-12-31T09:00:00+01:00"
-        raise _WrongError("due_date", f"'{text[:40]}' is not a date like {form}") from None
+        if _DATE.fullmatch(text):
+            return at.replace(tzinfo=UTC)
+        # What Python cannot say in UTC it could not read back from the database.
+        at.replace(tzinfo=at.tzinfo or UTC).astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise no_date from None
     if at.tzinfo is None:
         raise _WrongError("due_date", f"'{text}' has a time of day and no offset from UTC")
     return at
