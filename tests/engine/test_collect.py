@@ -10,7 +10,7 @@ from tests.engine.left import left
 from tests.engine.lost import crashed, unknown
 from tests.engine.rig import Rig, When
 from tests.engine.standing import standing_checks
-from tests.engine.stripe_side import CREATE, AtStripe
+from tests.engine.stripe_side import ATTACH, CREATE, CUSTOMERS, AtStripe
 
 
 async def refused(world: Rig, invoice: InvoiceId) -> Refusal:
@@ -123,6 +123,16 @@ async def test_no_payment_method(world: Rig) -> None:
     refusal = await refused(world, invoice)
     assert refusal.code is Code.PAYMENT_METHOD_MISSING
     assert str(refusal.facts["customer"]).startswith("cus_")
+
+
+@pytest.mark.parametrize("endpoint", [CUSTOMERS, ATTACH])
+async def test_a_customer_that_could_not_be_set_up_yet(world: Rig, endpoint: str) -> None:
+    invoice = await world.invoice()
+    world.twin.faults.replace([Rule(FaultKind.RATE_LIMIT, endpoint, calls=frozenset({1}))])
+    refusal = await refused(world, invoice)
+    assert refusal.code is Code.PROVIDER_UNAVAILABLE
+    assert "customer" in refusal.sentence
+    assert left_alone(world)
 
 
 async def test_an_intent_that_could_not_be_prepared(world: Rig) -> None:

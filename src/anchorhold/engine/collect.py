@@ -20,7 +20,7 @@ async def collect(deps: Deps, scope: Scope, invoice_id: InvoiceId) -> Charged:
 
     Raises Refusal: invoice_not_found, invoice_not_open, nothing_due, payment_in_flight,
     collection_blocked, account_flagged, stripe_account_changed, payment_method_missing,
-    provider_unavailable (its intent could not be prepared; nothing was sent).
+    provider_unavailable (its customer or its intent could not be made ready; nothing was sent).
     """
     require(deps, scope, invoice_id, await _standing(deps, scope, invoice_id))
     await _make_ready(deps, scope, invoice_id)
@@ -91,14 +91,14 @@ async def _claim(deps: Deps, scope: Scope, invoice_id: InvoiceId) -> Claim:
         return claim
     now = await _standing(deps, scope, invoice_id)
     require(deps, scope, invoice_id, now)
-    if now.payment_method is None:
+    if now.payment_method is None and not now.set_up_waits:
         raise Refusal(Code.PAYMENT_METHOD_MISSING, customer=now.customer_id, invoice=invoice_id)
     if now.collection is Collection.MANUAL and now.intent_id is None:
         reason = "a payment of it was given back or was less than due, which a person has to settle"
         raise Refusal(Code.COLLECTION_BLOCKED, invoice=invoice_id, reason=reason)
+    unready = (
+        "customer is not set up yet" if now.set_up_waits else "PaymentIntent is not prepared yet"
+    )
     raise Refusal(
-        Code.PROVIDER_UNAVAILABLE,
-        subject=invoice_id,
-        reason="its PaymentIntent is not prepared yet",
-        sent=NOTHING_SENT,
+        Code.PROVIDER_UNAVAILABLE, subject=invoice_id, reason=f"its {unready}", sent=NOTHING_SENT
     )

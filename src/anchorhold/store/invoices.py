@@ -146,6 +146,8 @@ class Standing:
     now: datetime
     customer_id: CustomerId
     payment_method: str | None
+    set_up_waits: bool
+    """A payment method was given, and Stripe has not answered yet what becomes of it."""
     account_refused: bool
     same_stripe_account: bool
 
@@ -164,6 +166,8 @@ async def standing(db: Db, scope: Scope, invoice_id: InvoiceId) -> Standing | No
                     WHEN i.followed_intent_id IS NOT NULL THEN 'following'
                     ELSE 'none' END AS hold,
                i.hold_until, i.provider_synced_at, clock.now, i.customer_id, s.payment_method,
+               coalesce(s.payment_method IS NULL AND s.refused_code IS NULL
+                        AND s.requested_method IS NOT NULL, false) AS set_up_waits,
                coalesce(c.refused_at IS NOT NULL, false) AS account_refused,
                coalesce(t.stripe_account = c.stripe_account, true) AS same_stripe_account
           FROM anchorhold.invoice i
