@@ -2,9 +2,11 @@
 
 import asyncio
 import json
+import signal
 import tempfile
+from collections.abc import Awaitable
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Final, TypeVar
 
 import typer
 from rich.console import Console
@@ -13,6 +15,8 @@ from anchorhold.domain.refusals import Exit
 from anchorhold.entropy import random_bytes
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+T = TypeVar("T")
 
 WORKERS: Final = 3
 
@@ -46,9 +50,24 @@ def demo(
     talk = Console(stderr=True)
     with tempfile.TemporaryDirectory(prefix="anchorhold-demo-") as folder:
         scene = stage.Scene(chosen, invoices, kills, WORKERS, Path(folder))
-        outcome, plain = asyncio.run(stage.play(scene, talk))
+        outcome, plain = _play(stage.play(scene, talk))
     if output == "json":
         typer.echo(json.dumps(stage.as_json(outcome, plain, chosen), indent=2))
     else:
         stage.tell(Console(), outcome, plain)
     return Exit.DONE if outcome.findings.clean else Exit.FINDINGS
+
+
+def _play(playing: Awaitable[T]) -> T:
+    """What the play came to. A SIGTERM or a closed terminal ends it as Ctrl-C does: tidily."""
+    try:
+        return asyncio.run(_unless_stopped(playing))
+    except asyncio.CancelledError:
+        raise KeyboardInterrupt from None
+
+
+async def _unless_stopped(playing: Awaitable[T]) -> T:
+    task = asyncio.ensure_future(playing)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        asyncio.get_running_loop().add_signal_handler(number, task.cancel)
+    return await task

@@ -1,12 +1,17 @@
 """Real processes of the real program, started, killed and replaced."""
 
 import asyncio
+import ctypes
 import os
 import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from random import Random
+from typing import Final
+
+PR_SET_PDEATHSIG: Final = 1
+_LIBC: Final = ctypes.CDLL(None)
 
 
 class ProgramError(RuntimeError):
@@ -51,7 +56,7 @@ class Herd:
     async def _begin(self, slot: int) -> None:
         with self._log.open("ab") as log:
             self._running[slot] = await asyncio.create_subprocess_exec(
-                *self._commands[slot], env=self._env, stdout=log, stderr=log
+                *self._commands[slot], env=self._env, stdout=log, stderr=log, preexec_fn=_with_us
             )
 
     async def kill(self, random: Random) -> None:
@@ -88,6 +93,12 @@ class Herd:
             except TimeoutError:
                 process.kill()
                 await process.wait()
+
+
+def _with_us() -> None:
+    """In the child: when the demo is killed, nobody is left to stop it, so the kernel does."""
+    if sys.platform == "linux":
+        _LIBC.prctl(PR_SET_PDEATHSIG, int(signal.SIGKILL))
 
 
 async def kill_now_and_then(
