@@ -60,8 +60,8 @@ def tell(console: Console, outcome: Outcome, plain: PlainOutcome) -> None:
     console.print(f"Faults that met Anchorhold's requests: {met or 'none'}.")
     if found.clean:
         console.print(
-            f"[bold green]Proved:[/] {outcome.kills} workers died in mid-charge, and each of the "
-            f"{found.paid} payments at Stripe is recorded once: none taken twice, none lost."
+            f"[bold green]Proved:[/] each of the {found.paid} payments at Stripe is recorded once, "
+            f"none taken twice, none lost; workers killed on the way: {outcome.kills}."
         )
     else:
         named = ", ".join(found.named) or "what is left to do"

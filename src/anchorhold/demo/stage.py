@@ -16,7 +16,7 @@ async def play(scene: Scene, talk: Console) -> tuple[Outcome, PlainOutcome]:
     """Anchorhold's half, then the plain loop's; both have ended and nothing runs any more."""
     talk.print(
         f"Seed {scene.seed}: {scene.invoices} invoices, {scene.workers} workers, "
-        f"{scene.kills} of them to be killed with SIGKILL in mid-charge."
+        f"{scene.kills} of them to be killed with SIGKILL at random moments."
     )
     started = postgres.start(scene.folder / "postgres")
     try:
