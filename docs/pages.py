@@ -17,6 +17,7 @@ from anchorhold.domain import (
     attempt,
     declines,
     following,
+    invoice,
     outcome,
     payment,
     preparing,
@@ -219,9 +220,9 @@ def _sweep() -> str:
     )
 
 
-def _invoices(statuses: frozenset[sweep.InvoiceStatus]) -> str:
-    named = {sweep.ANY: "any", sweep.OPEN: "open", sweep.CLOSED: "not open"}
-    return named.get(statuses) or codes(statuses, of=sweep.InvoiceStatus)
+def _invoices(statuses: frozenset[invoice.InvoiceStatus]) -> str:
+    named = {invoice.ANY: "any", invoice.OPEN: "open", invoice.CLOSED: "not open"}
+    return named.get(statuses) or codes(statuses, of=invoice.InvoiceStatus)
 
 
 def _prepare() -> str:

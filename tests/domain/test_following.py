@@ -8,8 +8,7 @@ import pytest
 from anchorhold.domain.answer import PAYABLE, IntentStatus
 from anchorhold.domain.following import FOLLOW, Follow
 from anchorhold.domain.following import read as follow
-from anchorhold.domain.invoice import InvoiceStatus
-from anchorhold.domain.sweep import ANY, CLOSED
+from anchorhold.domain.invoice import ANY, CLOSED, InvoiceStatus
 from anchorhold.domain.watching import WATCH, Watch
 from anchorhold.domain.watching import read as watch
 from tests.domain.tables import rows_without_a_test

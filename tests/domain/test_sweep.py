@@ -11,10 +11,9 @@ from anchorhold.domain.answer import Decline, IntentStatus, IntentView
 from anchorhold.domain.attempt import UNPROVEN, AttemptFacts, AttemptKind, AttemptState
 from anchorhold.domain.hold import Token
 from anchorhold.domain.ids import AccountId, AttemptId, InvoiceId
-from anchorhold.domain.invoice import InvoiceStatus, PaymentStatus
+from anchorhold.domain.invoice import CLOSED, InvoiceStatus, PaymentStatus
 from anchorhold.domain.scope import Scope
 from anchorhold.domain.sweep import (
-    CLOSED,
     SWEEP,
     Act,
     Evidence,

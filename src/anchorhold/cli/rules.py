@@ -12,6 +12,7 @@ from anchorhold.cli.call import Call, Format, lone, verb
 from anchorhold.cli.objects import Object
 from anchorhold.cli.output import print_json, show_one, wrapped
 from anchorhold.domain import access, declines, following, outcome, preparing, sweep, watching
+from anchorhold.domain.invoice import ANY, CLOSED
 from anchorhold.domain.refusals import Code, Refusal
 from anchorhold.domain.timing import KEY_LIFE, RELATIONS, Relation, setting_name
 
@@ -52,9 +53,9 @@ def _said(value: object) -> str:
     match value:
         case Enum():
             return str(value.value)
-        case frozenset() if value == sweep.ANY:
+        case frozenset() if value == ANY:
             return ""
-        case frozenset() if value == sweep.CLOSED:
+        case frozenset() if value == CLOSED:
             return "closed"
         case str():
             return value

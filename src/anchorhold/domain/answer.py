@@ -34,6 +34,9 @@ PAYABLE = frozenset(
 )
 """Statuses in which whoever holds the client secret can still pay."""
 
+UNDER_WAY = frozenset({IntentStatus.PROCESSING, IntentStatus.REQUIRES_CAPTURE})
+"""Statuses in which nobody can pay any more, and the money has not come."""
+
 
 @dataclass(frozen=True, slots=True)
 class Decline:

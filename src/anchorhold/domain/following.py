@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from anchorhold.domain.answer import PAYABLE, IntentStatus
-from anchorhold.domain.invoice import InvoiceStatus
-from anchorhold.domain.sweep import ANY, CLOSED, OPEN
+from anchorhold.domain.answer import PAYABLE, UNDER_WAY, IntentStatus
+from anchorhold.domain.invoice import ANY, CLOSED, OPEN, InvoiceStatus
 
 
 class Follow(StrEnum):
@@ -34,8 +33,7 @@ class Row:
 FOLLOW = (
     Row("F1", frozenset({IntentStatus.SUCCEEDED}), ANY, Follow.SETTLE,
         "money arrived: never lose it"),
-    Row("F2", frozenset({IntentStatus.PROCESSING, IntentStatus.REQUIRES_CAPTURE}), ANY,
-        Follow.WAIT, "the bank has not decided yet"),
+    Row("F2", UNDER_WAY, ANY, Follow.WAIT, "the bank has not decided yet"),
     Row("F3", frozenset({IntentStatus.CANCELED}), ANY, Follow.END,
         "a cancelled intent never charges"),
     Row("F4", PAYABLE, OPEN, Follow.END, "the bank said no"),

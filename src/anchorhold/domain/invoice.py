@@ -13,6 +13,12 @@ class InvoiceStatus(StrEnum):
     UNCOLLECTIBLE = "uncollectible"
 
 
+OPEN = frozenset({InvoiceStatus.OPEN})
+CLOSED = frozenset(InvoiceStatus) - OPEN
+ANY = frozenset(InvoiceStatus)
+"""What the tables of rules distinguish: whether an invoice can still be collected."""
+
+
 class PaymentStatus(StrEnum):
     """Where collecting it stands."""
 

@@ -9,10 +9,17 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from anchorhold.domain.answer import ChargeView, Deadline, Decline, IntentStatus, IntentView
+from anchorhold.domain.answer import (
+    UNDER_WAY,
+    ChargeView,
+    Deadline,
+    Decline,
+    IntentStatus,
+    IntentView,
+)
 from anchorhold.domain.attempt import UNPROVEN, AttemptFacts, AttemptState
 from anchorhold.domain.hold import Token
-from anchorhold.domain.invoice import InvoiceStatus, PaymentStatus
+from anchorhold.domain.invoice import ANY, CLOSED, OPEN, InvoiceStatus, PaymentStatus
 
 
 class Found(StrEnum):
@@ -43,14 +50,6 @@ class Act(StrEnum):
     CANCEL = "cancel it at Stripe; keep for the next check"
     DECLINE = "save the decline; clear"
     SUPERSEDE = "clear; the counter moves"
-
-
-UNDER_WAY = frozenset({IntentStatus.PROCESSING, IntentStatus.REQUIRES_CAPTURE})
-"""Nobody can pay it any more, and its money has not come."""
-
-OPEN = frozenset({InvoiceStatus.OPEN})
-CLOSED = frozenset(InvoiceStatus) - OPEN
-ANY = frozenset(InvoiceStatus)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,8 @@ Watched is the live intent of a superseded attempt: the attempt's charge may sti
 from dataclasses import dataclass
 from enum import StrEnum
 
-from anchorhold.domain.answer import PAYABLE, IntentStatus
-from anchorhold.domain.invoice import InvoiceStatus
-from anchorhold.domain.sweep import ANY, CLOSED, OPEN, UNDER_WAY
+from anchorhold.domain.answer import PAYABLE, UNDER_WAY, IntentStatus
+from anchorhold.domain.invoice import ANY, CLOSED, OPEN, InvoiceStatus
 
 
 class Watch(StrEnum):

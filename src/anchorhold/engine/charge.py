@@ -21,10 +21,10 @@ from anchorhold.domain.attempt import RUNNING, AttemptKind, AttemptState, Cause
 from anchorhold.domain.hold import Claim, Sending
 from anchorhold.domain.ids import AttemptId, key_of
 from anchorhold.domain.intent import IntentState, confirm_params
-from anchorhold.domain.invoice import PaymentStatus
+from anchorhold.domain.invoice import OPEN, PaymentStatus
 from anchorhold.domain.outcome import ENDS, End, Meaning
 from anchorhold.domain.payment import Source, Success
-from anchorhold.domain.sweep import OPEN, HoldFacts, made_by_own_attempt, own_decline
+from anchorhold.domain.sweep import HoldFacts, made_by_own_attempt, own_decline
 from anchorhold.domain.timing import Timing
 from anchorhold.engine.deps import Connected, Deps
 from anchorhold.store import accounts, attempts, checks, holds, payments

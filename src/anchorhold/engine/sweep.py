@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 
-from anchorhold.domain.answer import IntentStatus, IntentView
+from anchorhold.domain.answer import UNDER_WAY, IntentStatus, IntentView
 from anchorhold.domain.attempt import RUNNING, AttemptState, Cause
 from anchorhold.domain.ids import InvoiceId
 from anchorhold.domain.intent import IntentState
@@ -11,7 +11,6 @@ from anchorhold.domain.outcome import End
 from anchorhold.domain.payment import Source, Success
 from anchorhold.domain.scope import Scope
 from anchorhold.domain.sweep import (
-    UNDER_WAY,
     Act,
     Evidence,
     Found,
