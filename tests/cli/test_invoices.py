@@ -200,3 +200,25 @@ def test_customers_are_listed_and_shown(desk: Desk, tmp_path: Path) -> None:
     assert (data["object"], data["reference"], data["open_invoices"]) == ("customer", "acme", 2)
     assert "Invoices    2 open" in desk.table("customer", "show", data["id"])
     assert desk.run("customer", "show", "nobody").code == 4
+
+
+def test_money_that_was_short_is_no_decline_and_no_operators_collect(
+    desk: Desk, tmp_path: Path
+) -> None:
+    desk.take_in(tmp_path)
+    desk.sql(
+        "UPDATE anchorhold.invoice SET payment_status = 'failed', collection = 'manual',"
+        " amount_paid = 5000 WHERE reference = 'R-1'"
+    )
+    lines = desk.table("invoice", "show", "R-1")
+    assert lines[0].endswith("149.00 EUR  open, needs a person")
+    assert "At Stripe   no live PaymentIntent" in lines
+    assert "Next        a person settles what its notice says" in lines
+
+
+def test_two_attempts_without_a_trace_are_no_decline(desk: Desk, tmp_path: Path) -> None:
+    desk.take_in(tmp_path)
+    desk.sql("UPDATE anchorhold.invoice SET payment_status = 'failed' WHERE reference = 'R-1'")
+    lines = desk.table("invoice", "show", "R-1")
+    assert lines[0].endswith("149.00 EUR  open, no charge found")
+    assert "Next        an operator collects" in lines

@@ -62,7 +62,7 @@ def entry(what: str, **detail: object) -> JournalEntry:
 
 @pytest.mark.parametrize("what", sorted(SENTENCES))
 def test_no_sentence_lacks_a_fact_or_says_unknown(what: str) -> None:
-    said = sentence(entry(what.removesuffix(", kept"), **FACTS))
+    said = sentence(entry(what.partition(",")[0], **FACTS))
     assert "?" not in said
     assert "{" not in said
     assert "unknown" not in said
@@ -86,6 +86,24 @@ def test_sentences_carry_their_facts(what: str, said: str) -> None:
 def test_a_claim_that_was_only_kept_is_told_apart_from_a_claim() -> None:
     said = sentence(entry("attempt.claimed", cause="server_error"))
     assert said == "the PaymentIntent could not be cancelled yet (server error); the hold stays"
+
+
+def test_what_stripe_refused_is_no_decline_of_the_bank() -> None:
+    at = datetime(2026, 11, 30, 13, 5, tzinfo=UTC)
+    facts: dict[str, object] = {"decline": {"code": "resource_missing", "message": "No such card."}}
+    refused = JournalEntry(1, at, "worker:host:1", "attempt.failed", "A12", None, facts)
+    assert sentence(refused) == (
+        "Stripe refused the request before any charge: resource_missing: No such card.; collecting "
+        "is blocked"
+    )
+
+
+def test_after_a_cancelled_intent_the_next_attempt_has_another_one() -> None:
+    said = sentence(entry("attempt.superseded", cause="intent_canceled"))
+    assert said == (
+        "Stripe shows no charge of this attempt, and its PaymentIntent is cancelled; the next one "
+        "can be prepared"
+    )
 
 
 def test_a_line_says_when_by_which_rule_what_and_who() -> None:

@@ -6,6 +6,7 @@ from anchorhold.cli import words
 from anchorhold.cli.output import wrapped
 from anchorhold.cli.session import Session
 from anchorhold.domain.hold import HoldState
+from anchorhold.domain.invoice import Collection
 from anchorhold.store.views_attempts import AttemptView
 from anchorhold.store.views_invoices import InvoiceView
 from anchorhold.store.views_payments import PaymentView
@@ -53,7 +54,8 @@ def show_screen(
 
 
 def _no_intent(invoice: InvoiceView) -> str:
-    return "no live PaymentIntent" if invoice.paid_at else "no PaymentIntent yet"
+    had_one = invoice.paid_at or invoice.collection is Collection.MANUAL
+    return "no live PaymentIntent" if had_one else "no PaymentIntent yet"
 
 
 def _attempt(desk: Session, attempt: AttemptView) -> str:

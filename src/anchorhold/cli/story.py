@@ -12,10 +12,20 @@ from typing import Final
 from anchorhold.cli import words
 from anchorhold.cli.invoice_screen import said
 from anchorhold.cli.output import wrapped
+from anchorhold.domain.attempt import Cause
+from anchorhold.domain.outcome import OUTCOME, Meaning
 from anchorhold.store.views_journal import JournalEntry
 
 KEPT_CLAIM: Final = "attempt.claimed, kept"
 """An end that leaves the attempt as claimed is written under the same word as the claim."""
+
+REFUSED: Final = "attempt.failed, refused"
+"""Stripe's refusal of a request ends an attempt as a bank's decline does."""
+
+NEXT_INTENT: Final = "attempt.superseded, canceled"
+"""Superseded because its intent is cancelled, so the next attempt cannot confirm that one."""
+
+SETUP_FAULTS: Final = frozenset(row.id for row in OUTCOME if row.meaning is Meaning.SETUP_FAULT)
 
 SENTENCES: Final[Mapping[str, str]] = {
     "invoice.opened": "the invoice was opened as {reference}",
@@ -28,11 +38,14 @@ SENTENCES: Final[Mapping[str, str]] = {
     "attempt.sending": "another request is at work at Stripe{why}; the hold stays",
     "attempt.succeeded": "the charge succeeded",
     "attempt.failed": "the bank declined: {declined}",
+    REFUSED: "Stripe refused the request before any charge: {declined}; collecting is blocked",
     "attempt.processing": "the bank decides later: the PaymentIntent is followed",
     "attempt.unknown": f"no clear answer{{why}}: {words.CONFIRMING}, the hold stays",
     "attempt.not_sent": "nothing was sent{why}; the hold is released",
     "attempt.superseded": "Stripe shows no charge of this attempt{why}; the next one confirms the "
     "same PaymentIntent, which succeeds at most once",
+    NEXT_INTENT: "Stripe shows no charge of this attempt, and its PaymentIntent is cancelled; the "
+    "next one can be prepared",
     "attempt.presumed_none": "Stripe showed nothing for this attempt after 24 hours",
     "attempt.fenced": "the key was used up at Stripe: the charge never ran and cannot",
     "hold.kept": "asked Stripe and kept the hold{why}",
@@ -50,10 +63,22 @@ SENTENCES: Final[Mapping[str, str]] = {
 
 def sentence(entry: JournalEntry) -> str:
     """What happened, in one sentence; a `what` that has none is said as it is stored."""
-    kept = entry.what == "attempt.claimed" and "hold_until" not in entry.detail
-    what = KEPT_CLAIM if kept else entry.what
+    what = _told_apart(entry)
     template = SENTENCES.get(what, what.replace(".", " ").replace("_", " "))
     return template.format_map(defaultdict(lambda: "?", _facts(entry.detail)))
+
+
+def _told_apart(entry: JournalEntry) -> str:
+    """What happened, where the store writes one word for two things."""
+    match entry.what:
+        case "attempt.claimed" if "hold_until" not in entry.detail:
+            return KEPT_CLAIM
+        case "attempt.failed" if entry.rule in SETUP_FAULTS:
+            return REFUSED
+        case "attempt.superseded" if entry.detail.get("cause") == Cause.INTENT_CANCELED:
+            return NEXT_INTENT
+        case _:
+            return entry.what
 
 
 def _facts(detail: Mapping[str, object]) -> dict[str, str]:

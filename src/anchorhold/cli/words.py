@@ -91,7 +91,14 @@ def _trouble(invoice: InvoiceView) -> str:
         return "needs the customer"
     if invoice.blocked_reason is BlockedReason.SETUP:
         return "blocked"
-    return "declined" if invoice.payment_status is PaymentStatus.FAILED else ""
+    if invoice.collection is Collection.MANUAL:
+        return "needs a person"
+    return _failure(invoice) if invoice.payment_status is PaymentStatus.FAILED else ""
+
+
+def _failure(invoice: InvoiceView) -> str:
+    """Two attempts without a trace at Stripe leave no error: nobody declined them."""
+    return "declined" if invoice.last_error else "no charge found"
 
 
 def next_step(invoice: InvoiceView, timing: Timing, when: When) -> str:
@@ -111,6 +118,8 @@ def _by_person(invoice: InvoiceView) -> str:
         return "a person mends what Stripe refused"
     if invoice.blocked_reason is BlockedReason.CUSTOMER_ACTION:
         return "the customer authenticates"
+    if invoice.collection is Collection.MANUAL and invoice.intent_id is None:
+        return "a person settles what its notice says"
     if invoice.collection is Collection.MANUAL or invoice.payment_status is PaymentStatus.FAILED:
         return "an operator collects"
     return ""
