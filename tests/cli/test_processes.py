@@ -158,6 +158,19 @@ def test_a_doctor_names_what_is_wrong_with_the_next_step(
     assert found["next_step"]
 
 
+def test_a_doctor_says_that_stripe_refused_what_the_key_was_used_for(desk: Desk) -> None:
+    desk.sql(
+        "UPDATE anchorhold.connection SET refused_at = clock_timestamp(),"
+        " refused_reason = 'it may not confirm'"
+    )
+    ran = desk.run("doctor", "-o", "json")
+    (key,) = [row for row in ran.json()["findings"] if row["id"] == "Stripe key"]
+    assert (ran.code, key["level"]) == (6, "refused")
+    assert "nothing is charged" in key["sentence"]
+    assert "it may not confirm" in key["sentence"]
+    assert "anchorhold account check" in key["next_step"]
+
+
 def test_a_doctor_finds_a_missing_index(desk: Desk, fresh_database: str, twin: TwinServer) -> None:
     del twin
     desk.conninfo = fresh_database

@@ -1,5 +1,6 @@
 """The program itself: its words, its help, its exit codes."""
 
+import os
 import subprocess
 import sys
 
@@ -100,6 +101,13 @@ def test_wrong_usage_is_one_line_and_exit_code_2(args: list[str], words: str, ba
     assert words in ran.err
     assert "--help`" in ran.err
     assert len(ran.err.splitlines()) == 1
+
+
+def test_words_that_are_not_utf_8_are_wrong_usage(bare: Desk) -> None:
+    ran = bare.run("invoice", "show", os.fsdecode(b"R-\xff"))
+    assert (ran.code, ran.out) == (2, "")
+    said = "error: Invalid value: 'R-\\udcff' is not UTF-8. [usage] See `anchorhold --help`.\n"
+    assert ran.err == said
 
 
 def test_a_noun_alone_prints_its_help_and_is_wrong_usage(bare: Desk) -> None:

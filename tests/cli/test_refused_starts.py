@@ -160,3 +160,8 @@ def test_a_database_of_ones_own_needs_a_secret_key(bare: Desk) -> None:
     bare.monkeypatch.delenv("ANCHORHOLD_SECRET_KEY")
     ran = bare.run("invoice", "list")
     require_refusal(ran, 2, "secret_key_missing", "ANCHORHOLD_SECRET_KEY")
+
+
+def test_a_twin_on_an_address_that_is_not_this_machines(bare: Desk) -> None:
+    ran = bare.run("twin", "--host", "192.0.2.1")
+    require_refusal(ran, 2, "settings_invalid", "--host", "cannot assign requested address")

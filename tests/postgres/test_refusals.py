@@ -38,7 +38,7 @@ def refusal(
     return caught.value
 
 
-@pytest.mark.parametrize("version", ["19", "17", "9.6"])
+@pytest.mark.parametrize("version", ["19", "17", "9.6", "\N{SNOWMAN}"])
 def test_another_major_version_is_named_beside_ours(folder: Path, version: str) -> None:
     pg_version = folder / "cluster" / "PG_VERSION"
     ours = pg_version.read_text()

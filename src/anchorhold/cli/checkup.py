@@ -183,10 +183,27 @@ async def _stripe(settings: Settings) -> AsyncIterator[Finding]:
     yield _ok("Stripe", f"requests go to {base} ({kind})")
     async with open_app(settings, actor=operator_actor()) as process:
         scopes = await accounts.scopes(process.deps.db)
+        flags = await _flags(process)
         for scope in scopes:
-            yield await _key(process, scope)
+            found = await _key(process, scope)
+            yield flags.get(scope, found) if found.level is Level.OK else found
         if not scopes:
             yield await _setting_key(process)
+
+
+async def _flags(process: App) -> dict[Scope, Finding]:
+    """The modes with which nothing is charged, though Stripe may accept their key for a read."""
+    advice = "Give the key what SECURITY.md lists, then run `anchorhold account check`."
+    return {
+        Scope(row.id, row.livemode): Finding(
+            Level.REFUSED,
+            "Stripe key",
+            f"nothing is charged for {row.name}, as Stripe refused its key: {row.refused_reason}",
+            advice,
+        )
+        for row in await accounts.all_accounts(process.deps.db)
+        if row.livemode is not None and row.refused_at is not None
+    }
 
 
 async def _key(process: App, scope: Scope) -> Finding:

@@ -26,6 +26,7 @@ def main() -> NoReturn:
 def run(args: Sequence[str]) -> int:
     """The exit code of one command line; everything it has to say is on stdout and stderr."""
     try:
+        _require_text(args)
         code = _program().main(args, prog_name=PROGRAM, standalone_mode=False)
         sys.stdout.flush()
     except Refusal as refusal:
@@ -41,6 +42,13 @@ def run(args: Sequence[str]) -> int:
     except Exception as error:
         return _unexpected(error, debug="--debug" in args)
     return code if isinstance(code, int) else Exit.DONE
+
+
+def _require_text(args: Sequence[str]) -> None:
+    """The shell gave valid UTF-8; Python puts other bytes into words as lone surrogates."""
+    for word in args:
+        if any("\ud800" <= character <= "\udfff" for character in word):
+            raise typer.BadParameter(f"{word!r} is not UTF-8.")
 
 
 def _program() -> Nouns:

@@ -1,6 +1,7 @@
 """`anchorhold twin`: a Stripe on a local port."""
 
 import errno
+import socket
 from typing import Annotated
 
 import typer
@@ -44,9 +45,17 @@ async def twin(
     try:
         await run(host, port, seed, [fault_rule(text) for text in fault or []])
     except OSError as error:
-        if error.errno != errno.EADDRINUSE:
-            raise
-        raise Refusal(Code.TWIN_PORT_TAKEN, listen=f"{host}:{port}") from error
+        raise _cannot_listen(error, f"{host}:{port}") or error from error
+
+
+def _cannot_listen(error: OSError, listen: str) -> Refusal | None:
+    """Why the twin cannot listen there, or None when the error is about something else."""
+    if error.errno == errno.EADDRINUSE:
+        return Refusal(Code.TWIN_PORT_TAKEN, listen=listen)
+    named = {errno.EADDRNOTAVAIL: "--host", errno.EACCES: "--port"}.get(error.errno or 0)
+    option = "--host" if isinstance(error, socket.gaierror) else named
+    reason = error.strerror or str(error)
+    return Refusal(Code.SETTINGS_INVALID, name=option, reason=reason) if option else None
 
 
 def fault_rule(text: str) -> Rule:

@@ -64,7 +64,7 @@ def major_of(folder: Folder) -> int:
     Raises PostgresError (OTHER_VERSION) when it is not among the shipped ones.
     """
     try:
-        written = (folder.cluster / "PG_VERSION").read_text(encoding="ascii").strip()
+        written = (folder.cluster / "PG_VERSION").read_text("utf-8", errors="replace").strip()
     except FileNotFoundError:
         return newest()
     if written.isdecimal() and int(written) in installed():
