@@ -131,10 +131,10 @@ async def test_a_customer_authenticates_between_two_calls(
 
 def node_modules() -> Path:
     """The folder with npm's `stripe`; without it skipped locally and failed in CI."""
-    folder = Path(os.environ.get("ANCHORHOLD_NODE_MODULES", "node_modules")).resolve()
+    folder = Path(os.environ.get("ANCHORHOLD_TEST_NODE_MODULES", "node_modules")).resolve()
     missing = "node is not installed" if shutil.which("node") is None else ""
     if not (folder / "stripe").is_dir():
-        missing = f"no npm package `stripe` in {folder}: set ANCHORHOLD_NODE_MODULES"
+        missing = f"no npm package `stripe` in {folder}: set ANCHORHOLD_TEST_NODE_MODULES"
     if missing and os.environ.get("CI") == "true":
         pytest.fail(missing)
     if missing:
