@@ -165,3 +165,21 @@ async def test_a_worker_outlives_its_database_and_starts_the_embedded_one_again(
         survivor.signal(signal.SIGTERM)
         assert await survivor.ended() == 0
     assert embedded.paid() == dict.fromkeys(ids, 1)
+
+
+async def test_where_the_data_folder_was_taken_away_a_worker_makes_no_empty_database(
+    embedded: World,
+) -> None:
+    folder = Path(embedded.env["ANCHORHOLD_DATA_DIR"]) / "postgres"
+    elsewhere = folder.with_name("elsewhere")
+    async with worker(embedded.env) as survivor:
+        await survivor.says("worker.started")
+        folder.rename(elsewhere)
+        try:
+            gone = await survivor.says("database.gone")
+            assert gone["refused"] == f"No database is in {folder} any more."
+            assert not folder.exists()
+        finally:
+            elsewhere.rename(folder)
+        survivor.signal(signal.SIGTERM)
+        assert await survivor.ended() == 0

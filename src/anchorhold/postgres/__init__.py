@@ -2,7 +2,15 @@
 
 from anchorhold.postgres.binaries import binary
 from anchorhold.postgres.errors import PostgresCode, PostgresError
-from anchorhold.postgres.server import Server, Status, release, start, status, stop
+from anchorhold.postgres.server import (
+    Server,
+    Status,
+    holds_database,
+    release,
+    start,
+    status,
+    stop,
+)
 
 __all__ = [
     "PostgresCode",
@@ -10,6 +18,7 @@ __all__ = [
     "Server",
     "Status",
     "binary",
+    "holds_database",
     "release",
     "start",
     "status",

@@ -98,6 +98,11 @@ def status(data_dir: Path) -> Status:
     return Status(pid is not None, pid, conninfo_of(folder))
 
 
+def holds_database(data_dir: Path) -> bool:
+    """Whether a cluster is there, so that `start` would make none; makes nothing itself."""
+    return Folder(absolute(data_dir)).cluster.is_dir()
+
+
 def stop(data_dir: Path, *, patience_s: float = PATIENCE_S) -> None:
     """No process of the server is left, whoever uses it; what was committed is on the disk.
 

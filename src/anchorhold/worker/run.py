@@ -153,7 +153,13 @@ async def _keep_server(app: App) -> None:
 
 
 def _start_again(app: App) -> str | None:
-    """Why the embedded server could not be started again, or None: it answers."""
+    """Why the embedded server could not be started again, or None: it answers.
+
+    A folder that was moved or unmounted gets no new and empty database.
+    """
+    folder = app.settings.postgres_dir
+    if not postgres.holds_database(folder):
+        return f"No database is in {folder} any more."
     try:
         database(app.settings)
     except Refusal as refusal:
