@@ -65,6 +65,13 @@ async def test_a_database_that_is_not_there_is_refused(database: str, tmp_path: 
     assert '"no" does not exist' in refusal.sentence
 
 
+async def test_a_server_that_is_not_there_is_refused_with_what_failed(tmp_path: Path) -> None:
+    refusal = await refused(settings_of("postgresql://u:zzcret@127.0.0.1:1/x", tmp_path))
+    assert refusal.code is Code.DATABASE_UNREACHABLE
+    assert '"127.0.0.1", port 1 failed: Connection refused.' in refusal.sentence
+    assert "zzcret" not in str(refusal)
+
+
 async def test_an_address_that_libpq_cannot_read_is_refused_without_repeating_it(
     tmp_path: Path,
 ) -> None:

@@ -190,7 +190,9 @@ def probe(conninfo: str) -> None:
         said = str(error).strip()
         wrong = any(words in said for words in PASSWORD_WRONG)
         code = Code.DATABASE_PASSWORD_WRONG if wrong else Code.DATABASE_UNREACHABLE
-        raise Refusal(code, reason=said.splitlines()[-1]) from error
+        # Behind what failed libpq puts a question to the reader, indented.
+        facts = [line for line in said.splitlines() if not line.startswith("\t")]
+        raise Refusal(code, reason=facts[-1]) from error
 
 
 PASSWORD_WRONG = ("password authentication failed", "no password supplied")
