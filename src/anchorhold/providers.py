@@ -29,6 +29,16 @@ class Wires:
     limiter: Limiter
     base: str
 
+    def provider(self, secret_key: str) -> StripeProvider:
+        """The provider that this Stripe key reaches."""
+        return StripeProvider(
+            secret_key,
+            self.transport,
+            breaker=self.breaker,
+            limiter=self.limiter,
+            base=self.base,
+        )
+
 
 @dataclass(slots=True)
 class _Known:
@@ -88,21 +98,12 @@ class StripeProviders:
                 reason=str(error),
             )
             return None
-        wires = self._wires
-        provider = StripeProvider(
-            secret,
-            wires.transport,
-            breaker=wires.breaker,
-            limiter=wires.limiter,
-            base=wires.base,
-        )
-        return Connected(provider, row.stripe_account, row.key_fingerprint)
+        return Connected(self._wires.provider(secret), row.stripe_account, row.key_fingerprint)
 
 
 def place_of_key(scope: Scope) -> tuple[str, ...]:
     """Where the secret key of a mode is stored; its ciphertext opens nowhere else."""
-    mode = "live" if scope.livemode else "test"
-    return ("connection", "secret_key", scope.account_id, mode)
+    return ("connection", "secret_key", scope.account_id, scope.mode)
 
 
 def new_connection(

@@ -19,7 +19,6 @@ from anchorhold.domain.scope import Scope
 from anchorhold.entropy import new_id
 from anchorhold.providers import new_connection
 from anchorhold.store import accounts, customers
-from anchorhold.stripe.api import StripeProvider
 
 KEY_SETTING = "ANCHORHOLD_STRIPE_KEY"
 
@@ -84,16 +83,9 @@ async def connect(app: App, name: str, secret: str) -> Connecting:
 
 async def owner_of(app: App, secret: str) -> str:
     """The Stripe account that the key belongs to, as Stripe says now."""
-    wires = app.wires
-    provider = StripeProvider(
-        secret,
-        wires.transport,
-        breaker=wires.breaker,
-        limiter=wires.limiter,
-        base=wires.base,
-    )
+    provider = app.wires.provider(secret)
     deadline = provider.deadline(app.settings.timing.check_cut_seconds)
-    return accepted(await provider.retrieve_account(deadline), wires.base)
+    return accepted(await provider.retrieve_account(deadline), app.wires.base)
 
 
 def accepted(answer: Result[str], base: str) -> str:

@@ -14,7 +14,7 @@ from anchorhold.cli.output import print_json, show_one, wrapped
 from anchorhold.domain import access, declines, following, outcome, preparing, sweep, watching
 from anchorhold.domain.invoice import ANY, CLOSED
 from anchorhold.domain.refusals import Code, Refusal
-from anchorhold.domain.timing import KEY_LIFE, RELATIONS, Relation, setting_name
+from anchorhold.domain.timing import RELATIONS, Relation, name_of
 
 app = lone()
 
@@ -145,12 +145,8 @@ def _timing() -> list[Rule]:
 
 
 def _relation(row: Relation) -> str:
-    left, right = (" + ".join(map(_setting, side)) for side in (row.left, row.right))
+    left, right = (" + ".join(map(name_of, side)) for side in (row.left, row.right))
     return f"{left} {row.compare} {right}"
-
-
-def _setting(name: str) -> str:
-    return "the life of an idempotency key" if name == KEY_LIFE else setting_name(name)
 
 
 def _refusals() -> list[Rule]:

@@ -28,4 +28,4 @@ def shown(scope: Scope) -> dict[str, object]:
 
 def named(scope: Scope) -> str:
     """The account and mode for people."""
-    return f"{scope.account_id} ({'live' if scope.livemode else 'test'} mode)"
+    return f"{scope.account_id} ({scope.mode} mode)"

@@ -13,6 +13,11 @@ class Scope:
     livemode: bool
 
     @property
+    def mode(self) -> str:
+        """The mode in a word: `live` or `test`."""
+        return "live" if self.livemode else "test"
+
+    @property
     def params(self) -> dict[str, object]:
         """The two parameters that every statement of the store compares."""
         return {"account_id": self.account_id, "livemode": self.livemode}

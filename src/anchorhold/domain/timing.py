@@ -133,17 +133,18 @@ def setting_name(field: str) -> str:
     return f"ANCHORHOLD_{field.upper()}"
 
 
+def name_of(field: str) -> str:
+    """A side of a relation for people: the setting, or what the provider decides."""
+    return "the life of an idempotency key" if field == KEY_LIFE else setting_name(field)
+
+
 def _sum(names: tuple[str, ...], values: dict[str, float]) -> float:
     return sum(values[name] for name in names)
 
 
 def _told(names: tuple[str, ...], values: dict[str, float]) -> str:
-    return " + ".join(f"{_name(name)} ({values[name]:g} s)" for name in names)
-
-
-def _name(field: str) -> str:
-    return "the life of an idempotency key" if field == KEY_LIFE else setting_name(field)
+    return " + ".join(f"{name_of(name)} ({values[name]:g} s)" for name in names)
 
 
 def _not_positive(field: str, value: float) -> str:
-    return f"T0: {_name(field)} ({value:g} s) must be more than 0, or it bounds nothing"
+    return f"T0: {name_of(field)} ({value:g} s) must be more than 0, or it bounds nothing"

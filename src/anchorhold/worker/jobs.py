@@ -104,8 +104,7 @@ class JobWake:
         in_s: float = 0,
     ) -> None:
         """A job of this name waits for the scope; with `lock` at most one that was not begun."""
-        mode = "live" if scope.livemode else "test"
-        whole_lock = f"{name} {scope.account_id} {mode} {lock}" if lock else None
+        whole_lock = f"{name} {scope.account_id} {scope.mode} {lock}" if lock else None
         # A conflict is harmless, but PostgreSQL logs each one as an error: so look first.
         if whole_lock and await self._waits(whole_lock):
             return
