@@ -14,7 +14,7 @@ from anchorhold.cli.session import opened, session
 from anchorhold.cli.waking import wake
 from anchorhold.domain.ids import ACCOUNT
 from anchorhold.domain.refusals import Code, Refusal
-from anchorhold.engine.tick import account_accepted
+from anchorhold.engine.accounts import is_accepted
 from anchorhold.entropy import new_id
 from anchorhold.store import accounts
 from anchorhold.store.accounts import Account
@@ -82,7 +82,7 @@ async def connect_(call: Call, name: Name = DEFAULT) -> None:
         done = await connect(process, name, secret)
         await wake(process, done.scope)
     account = done.scope.account_id
-    mode = _mode(done.scope.livemode)
+    mode = done.scope.mode
     data: Object = {
         "object": "connection",
         "id": account,
@@ -134,7 +134,7 @@ async def check(call: Call) -> None:
         provider = (await desk.connected()).provider
         deadline = provider.deadline(desk.timing.check_cut_seconds)
         owner = accepted(await provider.retrieve_account(deadline), desk.app.wires.base)
-        await account_accepted(desk.app.deps, desk.scope)
+        await is_accepted(desk.app.deps, desk.scope)
     data: Object = {
         "object": "connection",
         "id": desk.scope.account_id,
@@ -143,7 +143,7 @@ async def check(call: Call) -> None:
         "stripe_account": owner,
         "accepted": True,
     }
-    mode = _mode(desk.scope.livemode)
+    mode = desk.scope.mode
     show_one(
         call, owner, data, lambda: print(f"Stripe accepts the {mode} mode key: account {owner}")
     )

@@ -164,6 +164,11 @@ class Refused:
     replayed: bool = False
     retry_after: int | None = None
 
+    @property
+    def label(self) -> str:
+        """The most telling word for it: Stripe's code, else its type, else the HTTP status."""
+        return self.code or self.type or str(self.status)
+
 
 @dataclass(frozen=True, slots=True)
 class NothingSent:
@@ -183,6 +188,13 @@ class Unclear:
 
 Result = Shown[T_co] | Refused | NothingSent | Unclear
 """How a call ended. Reads and writes alike."""
+
+
+def intent_in(answer: Result[IntentView]) -> IntentView | None:
+    """The intent that the answer shows, also where a refusal carries it."""
+    if isinstance(answer, Shown):
+        return answer.value
+    return answer.intent if isinstance(answer, Refused) else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -208,8 +208,7 @@ def end_of(row: Row, answer: Result[IntentView]) -> End:
     if isinstance(answer, Refused):
         return replace(
             end,
-            decline=answer.decline
-            or Decline(answer.code or answer.type or "", None, None, answer.message),
+            decline=answer.decline or Decline(answer.label, message=answer.message),
             charge_id=answer.charge_id,
             request_id=answer.request_id,
             intent=_state_of(answer.intent) or end.intent,

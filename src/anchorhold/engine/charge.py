@@ -16,6 +16,7 @@ from anchorhold.domain.answer import (
     Refused,
     Result,
     Shown,
+    intent_in,
 )
 from anchorhold.domain.attempt import RUNNING, AttemptKind, AttemptState, Cause
 from anchorhold.domain.hold import Claim, Sending
@@ -26,8 +27,9 @@ from anchorhold.domain.outcome import ENDS, End, Meaning
 from anchorhold.domain.payment import Source, Success
 from anchorhold.domain.sweep import HoldFacts, made_by_own_attempt, own_decline
 from anchorhold.domain.timing import Timing
+from anchorhold.engine import accounts
 from anchorhold.engine.deps import Connected, Deps
-from anchorhold.store import accounts, attempts, checks, holds, payments
+from anchorhold.store import attempts, checks, holds, payments
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,11 +113,8 @@ def _half_shown(intent: IntentView) -> bool:
 
 
 async def _flag(deps: Deps, connected: Connected, claim: Claim, answer: Result[IntentView]) -> None:
-    """Claims skip the mode until its key is accepted again."""
-    scope = claim.token.scope
     reason = answer.message if isinstance(answer, Refused) else "the secret key is not readable"
-    await accounts.refuse(deps.db, scope, key_fingerprint=connected.key_fingerprint, reason=reason)
-    deps.log.error("account.refused", account=scope.account_id, reason=reason)
+    await accounts.flag(deps, connected, claim.token.scope, reason)
 
 
 async def _save(deps: Deps, claim: Claim, answer: Result[IntentView]) -> Charged:
@@ -237,7 +236,7 @@ def _doubt(answer: Result[IntentView]) -> Cause:
 
 
 def _words(answer: Refused) -> Decline:
-    return Decline(answer.code or answer.type or str(answer.status), None, None, answer.message)
+    return Decline(answer.label, message=answer.message)
 
 
 async def _give_up_on_customer(deps: Deps, connected: Connected, claim: Claim) -> Charged:
@@ -247,9 +246,9 @@ async def _give_up_on_customer(deps: Deps, connected: Connected, claim: Claim) -
     """
     deadline = connected.provider.deadline(deps.timing.deadline_auto_seconds)
     answer = await connected.provider.cancel_intent(claim.intent_id, deadline)
-    row, shown = outcome.read(answer), _intent_in(answer)
+    row, shown = outcome.read(answer), intent_in(answer)
     if shown is not None and _half_shown(shown):
-        shown = _intent_in(await connected.provider.retrieve_intent(claim.intent_id, deadline))
+        shown = intent_in(await connected.provider.retrieve_intent(claim.intent_id, deadline))
     if shown is not None and shown.status is IntentStatus.SUCCEEDED:
         return await _settle(deps, claim, "A8", shown, None)
     if row.meaning in (Meaning.NOT_SENT, Meaning.ACCOUNT_REFUSED, Meaning.BACK_OFF):
@@ -257,12 +256,6 @@ async def _give_up_on_customer(deps: Deps, connected: Connected, claim: Claim) -
             await _flag(deps, connected, claim, answer)
         return await _save(deps, claim, answer)
     return await _end(deps, claim, Meaning.INTENT_CANCELED, _end_of_cancel(shown))
-
-
-def _intent_in(answer: Result[IntentView]) -> IntentView | None:
-    if isinstance(answer, Shown):
-        return answer.value
-    return answer.intent if isinstance(answer, Refused) else None
 
 
 def _end_of_cancel(intent: IntentView | None) -> End:

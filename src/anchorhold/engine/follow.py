@@ -1,7 +1,9 @@
 """Following what is known: intents in `processing` are retrieved by their id (section 7)."""
 
+from collections import Counter
+
 from anchorhold.domain.answer import IntentStatus, IntentView, Refused, Shown
-from anchorhold.domain.following import Follow, read
+from anchorhold.domain.following import Follow, Row, read
 from anchorhold.domain.payment import Source, Success
 from anchorhold.domain.scope import Scope
 from anchorhold.engine.deps import Connected, Deps
@@ -13,19 +15,18 @@ PAGE = 50
 
 async def follow(deps: Deps, scope: Scope) -> dict[str, int]:
     """Every followed invoice whose turn it is was looked at once; counts by row."""
-    counts: dict[str, int] = {}
+    counts: Counter[str] = Counter()
     connected = await deps.providers.of(scope)
     if connected is None:
         return counts
     while page := await follows.take(deps.db, scope, limit=PAGE):
         for followed in page:
-            row = await look_at(deps, connected, scope, followed)
-            counts[row] = counts.get(row, 0) + 1
+            counts[await look_at(deps, connected, scope, followed)] += 1
     return counts
 
 
 async def look_at(deps: Deps, connected: Connected, scope: Scope, followed: Followed) -> str:
-    """One followed intent was retrieved and acted on; the id of the row that decided."""
+    """One followed intent was retrieved and acted on; the id of the row, F0 without an answer."""
     answer = await connected.provider.retrieve_intent(
         followed.intent_id, connected.provider.deadline(deps.timing.check_cut_seconds)
     )
@@ -34,7 +35,7 @@ async def look_at(deps: Deps, connected: Connected, scope: Scope, followed: Foll
             deps.log.error("follow.refused", invoice=followed.invoice_id, status=answer.status)
         return "F0"
     row = read(answer.value.status, followed.status)
-    await _act(deps, connected, scope, followed, row.act, answer.value)
+    await _act(deps, connected, scope, followed, row, answer.value)
     return row.id
 
 
@@ -43,10 +44,10 @@ async def _act(
     connected: Connected,
     scope: Scope,
     followed: Followed,
-    act: Follow,
+    row: Row,
     intent: IntentView,
 ) -> None:
-    match act:
+    match row.act:
         case Follow.SETTLE:
             await payments.settle(
                 deps.db,
@@ -55,7 +56,7 @@ async def _act(
                 Success.of(intent, None),
                 Source.FOLLOWER,
                 actor=deps.actor,
-                rule="F1",
+                rule=row.id,
             )
         case Follow.CANCEL:
             await connected.provider.cancel_intent(

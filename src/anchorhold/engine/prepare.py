@@ -16,6 +16,7 @@ from anchorhold.domain.answer import (
     Result,
     Shown,
     Unclear,
+    intent_in,
 )
 from anchorhold.domain.ids import key_of
 from anchorhold.domain.intent import (
@@ -28,8 +29,9 @@ from anchorhold.domain.intent import (
 )
 from anchorhold.domain.preparing import Step, read
 from anchorhold.domain.scope import Scope
+from anchorhold.engine import accounts
 from anchorhold.engine.deps import Connected, Deps
-from anchorhold.store import accounts, customers, intents
+from anchorhold.store import customers, intents
 from anchorhold.store.customers import Unready
 
 
@@ -103,13 +105,13 @@ async def _refused_customer(
     if not isinstance(answer, Refused) or step is Step.LATER:
         return Prepared.LATER
     if step is Step.ACCOUNT:
-        await _account_refused(deps, connected, scope, answer)
+        await accounts.flag(deps, connected, scope, answer.message)
         return Prepared.LATER
     if step is Step.NEXT_NUMBER:
         await customers.spend_key(deps.db, scope, customer)
         return Prepared.USED_UP
     await customers.refuse(
-        deps.db, scope, customer, code=_code(answer), message=answer.message, actor=deps.actor
+        deps.db, scope, customer, code=answer.label, message=answer.message, actor=deps.actor
     )
     return Prepared.REFUSED
 
@@ -189,9 +191,7 @@ async def _discard(
 async def _spend_if_canceled(
     deps: Deps, invoice: Unprepared, row: IntentRow, answer: Result[IntentView]
 ) -> Prepared:
-    shown = answer.value if isinstance(answer, Shown) else None
-    if isinstance(answer, Refused):
-        shown = answer.intent
+    shown = intent_in(answer)
     if shown is None or shown.status is not IntentStatus.CANCELED:
         return Prepared.LATER
     return await _spend(deps, invoice, row, "nobody needs it any more")
@@ -215,7 +215,7 @@ async def _not_created(
     if not isinstance(answer, Refused) or step is Step.LATER:
         return Prepared.LATER
     if step is Step.ACCOUNT:
-        await _account_refused(deps, connected, invoice.scope, answer)
+        await accounts.flag(deps, connected, invoice.scope, answer.message)
         return Prepared.LATER
     if step is Step.NEXT_NUMBER:
         return await _spend(deps, invoice, row, f"Stripe answered {answer.status}")
@@ -224,22 +224,11 @@ async def _not_created(
         invoice.scope,
         invoice.invoice_id,
         row.number,
-        code=_code(answer),
+        code=answer.label,
         message=answer.message,
         actor=deps.actor,
     )
     return Prepared.REFUSED
-
-
-async def _account_refused(deps: Deps, connected: Connected, scope: Scope, answer: Refused) -> None:
-    await accounts.refuse(
-        deps.db, scope, key_fingerprint=connected.key_fingerprint, reason=answer.message
-    )
-    deps.log.error("account.refused", account=scope.account_id, status=answer.status)
-
-
-def _code(answer: Refused) -> str:
-    return answer.code or answer.type or str(answer.status)
 
 
 def _deadline(deps: Deps, connected: Connected) -> Deadline:
