@@ -28,6 +28,7 @@ NOUNS: Final = (
     Noun("tick", "Look through everything once, as workers do every hour."),
     Noun("twin", "Be a Stripe on a local port, with faults if you like."),
     Noun("demo", "Kill workers in mid-charge, then audit from Stripe's side."),
+    Noun("sim", "Play worlds in which everything breaks, and audit them."),
     Noun("bench", "Measure the charge path beside pgbench."),
     Noun("doctor", "Check settings, database, clocks and Stripe key."),
     Noun("db", "The database's schema: where it stands; bring it up."),

@@ -1,0 +1,158 @@
+"""The auditor: invariants I1 to I9 (protocol section 13) from Stripe's side and from the rows.
+
+It takes no word of the engine: it looks at the twin's ledger, at each charge as it leaves, and at
+the rows that are left in the end.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from anchorhold.sim.statements import statement
+from anchorhold.sim.world import World
+from anchorhold.twin.journal import Entry
+from anchorhold.twin.ledger import Ledger
+
+Rows = dict[str, Any]
+
+ENDINGS = frozenset({"holds.end", "payments.settle", "attempts.late_decline", "follows.end"})
+"""Statements that can end a hold."""
+PAYABLE = frozenset({"requires_payment_method", "requires_confirmation", "requires_action"})
+
+
+@dataclass(slots=True)
+class Auditor:
+    """Watches one world; what it finds is in `violations`, each with its invariant in front."""
+
+    world: World | None = None
+    violations: list[str] = field(default_factory=list)
+    _sent: dict[str, int] = field(default_factory=dict)
+    _keys: dict[tuple[str, int], str] = field(default_factory=dict)
+
+    def leaving(self, key: str, url: str) -> None:
+        """A charge leaves now: I4, I8 and I9 are looked at in this very moment."""
+        world = self._of_world()
+        if world.db.in_transaction():
+            self._found("I8: a charge left while a transaction was open")
+        given = {**world.scope.params, "key": key, "intent_id": url.split("/")[-2]}
+        rows = world.db.execute(statement("sending"), given)
+        if not rows:
+            self._found("I9: a charge left without a committed trace")
+            return
+        self._trace(key, *rows[0])
+
+    def _trace(
+        self, key: str, attempt: str, invoice: str, seq: int, state: str, in_time: Any, held: Any
+    ) -> None:
+        if state != "sending" or not held:
+            self._found(f"I9: a charge left while its attempt was {state}, held: {held}")
+        if not in_time:
+            self._found("I4: a charge left after its hold had ended")
+        if attempt in self._sent:
+            self._found("I9: an attempt was sent twice")
+        if self._keys.setdefault((invoice, seq), key) != key:
+            self._found("I1: one number of an invoice went out under two keys")
+        self._sent[attempt] = len(self._of_world().twin.requests)
+
+    def look(self, step: str = "") -> None:
+        """After a step: one success at most that stands (I1), no hold without its attempt (I6)."""
+        world = self._of_world()
+        if step in ENDINGS:
+            for _, state in world.db.execute(statement("orphans"), world.scope.params):
+                self._found(f"I6: a hold ended while its attempt was {state}")
+        if any(count > 1 for count in Ledger(world.twin).paid().values()):
+            self._found("I1: an invoice was paid twice")
+
+    def judge(self) -> Rows:
+        """In the end, when nothing breaks any more; the rows that were judged."""
+        rows = rows_of(self._of_world())
+        for check in CHECKS:
+            for found in check(self, rows):
+                self._found(found)
+        return rows
+
+    def request_of(self, attempt: str) -> Entry | None:
+        """What Stripe knows of an attempt's request."""
+        number = self._sent.get(attempt)
+        return None if number is None else self._of_world().twin.requests[number]
+
+    @property
+    def ledger(self) -> Ledger:
+        """Stripe's side."""
+        return Ledger(self._of_world().twin)
+
+    def _of_world(self) -> World:
+        assert self.world is not None
+        return self.world
+
+    def _found(self, violation: str) -> None:
+        if violation not in self.violations:
+            self.violations.append(violation)
+            self._of_world().tell("AUDITOR", violation)
+
+
+def rows_of(world: World) -> Rows:
+    """Everything that the world's account holds."""
+    ((found,),) = world.db.execute(statement("rows"), world.scope.params)
+    return found if isinstance(found, dict) else json.loads(found)
+
+
+def _every_success_is_recorded_once(auditor: Auditor, rows: Rows) -> Iterator[str]:
+    at_stripe = sorted((p.intent, p.amount, p.currency) for _, p in auditor.ledger.payments())
+    here = sorted((p["stripe_intent_id"], p["amount"], p["currency"]) for p in rows["payments"])
+    if at_stripe != here:
+        yield f"I2: {len(at_stripe)} successes at Stripe, {len(here)} payments recorded"
+
+
+def _paid_is_paid(auditor: Auditor, rows: Rows) -> Iterator[str]:
+    stands = auditor.ledger.paid()
+    noticed = {notice["invoice_id"] for notice in rows["notices"]}
+    for invoice in rows["invoices"]:
+        paid = stands.get(invoice["id"], 0)
+        if paid > 1 and invoice["id"] not in noticed:
+            yield "I1: an invoice was paid twice and nobody was told"
+        if paid and invoice["status"] != "paid" and invoice["id"] not in noticed:
+            yield f"I2: an invoice that Stripe was paid for is {invoice['status']}"
+        known = {p["invoice_id"] for p in rows["payments"]}
+        if invoice["status"] == "paid" and invoice["id"] not in known:
+            yield "I1: an invoice is paid and no payment is recorded"
+
+
+def _every_hold_ends(_auditor: Auditor, rows: Rows) -> Iterator[str]:
+    for invoice in rows["invoices"]:
+        if invoice["hold_attempt"] is not None:
+            yield "I5: a hold is left"
+        elif invoice["payment_status"] in {"unknown", "processing"}:
+            yield f"I5: without a hold an invoice stays {invoice['payment_status']}"
+
+
+def _ends_are_true(auditor: Auditor, rows: Rows) -> Iterator[str]:
+    for attempt in rows["attempts"]:
+        request = auditor.request_of(attempt["id"])
+        executed = request is not None and request.executed
+        if attempt["state"] == "not_sent" and executed:
+            yield "I6: an attempt ended as not sent, and Stripe carried it out"
+        if attempt["state"] == "succeeded" and not executed:
+            yield "I6: an attempt ended as succeeded, and Stripe never carried it out"
+        if attempt["state"] == "failed" and request is None:
+            yield "I6: an attempt ended as failed, and its request never left"
+
+
+def _closed_is_closed(auditor: Auditor, rows: Rows) -> Iterator[str]:
+    closed = {one["id"] for one in rows["invoices"] if one["status"] in {"paid", "uncollectible"}}
+    for intent in auditor.ledger.intents():
+        invoice = intent["metadata"].get("anchorhold_invoice_id")
+        known = any(i["stripe_intent_id"] == intent["id"] for i in rows["intents"])
+        if invoice in closed and known and intent["status"] in PAYABLE:
+            yield "I3: a closed invoice can still be paid"
+
+
+CHECKS: tuple[Callable[[Auditor, Rows], Iterator[str]], ...] = (
+    _every_success_is_recorded_once,
+    _paid_is_paid,
+    _every_hold_ends,
+    _ends_are_true,
+    _closed_is_closed,
+)
+"""What has to be so when nothing breaks any more."""

@@ -1,0 +1,85 @@
+"""What breaks in a world: requests at Stripe by rule, and processes between two steps."""
+
+from dataclasses import dataclass
+from enum import Enum
+from random import Random
+
+from anchorhold.sim.turns import Kind, Turn
+from anchorhold.twin.faults import FaultKind, Rule
+
+CONFIRM = "POST /v1/payment_intents/{id}/confirm"
+ENDPOINTS = (
+    *(CONFIRM,) * 6,
+    "GET /v1/payment_intents/{id}",
+    "GET /v1/payment_intents/{id}",
+    "POST /v1/payment_intents/{id}/cancel",
+    "POST /v1/payment_intents",
+    "POST /v1/customers",
+    "POST /v1/payment_methods/{id}/attach",
+    "GET /v1/payment_intents",
+    "GET /v1/events",
+)
+"""Where requests break; charges most often."""
+
+KINDS = tuple(FaultKind)
+RULES_MOST = 3
+CALLS_MOST = 2
+SECONDS = (0, 2, 40, 400, 2000)
+"""How late a late execution comes: at once, within the deadline, the hold, after it."""
+
+
+def at_stripe(random: Random) -> list[Rule]:
+    """Up to three requests that will meet a fault."""
+    return [
+        Rule(
+            random.choice(KINDS),
+            random.choice(ENDPOINTS),
+            frozenset({random.randint(1, CALLS_MOST)}),
+            seconds=random.choice(SECONDS),
+        )
+        for _ in range(random.randint(0, RULES_MOST))
+    ]
+
+
+class Harm(Enum):
+    """What can happen to a process at one step."""
+
+    DIES = "dies before"
+    LOSES_ANSWER = "loses the answer of"
+    FREEZES = "freezes before"
+
+
+CHANCES = {
+    Kind.STATEMENT: ((Harm.DIES, 0.06), (Harm.LOSES_ANSWER, 0.04), (Harm.FREEZES, 0.06)),
+    Kind.REQUEST: ((Harm.DIES, 0.06), (Harm.FREEZES, 0.10)),
+    Kind.ANSWER: ((Harm.DIES, 0.10), (Harm.LOSES_ANSWER, 0.06), (Harm.FREEZES, 0.12)),
+}
+"""How often; a request that is not sent yet has no answer to lose."""
+
+HEART = ("holds.", "payments.", "confirm", "retrieve_intent", "cancel_intent")
+ELSEWHERE = 0.15
+"""How often harm is done away from the heart, against there: most steps only set the scene."""
+
+
+@dataclass(slots=True)
+class Harms:
+    """The harms of one world: at most `left` more."""
+
+    random: Random
+    left: int
+
+    def next(self, turn: Turn) -> Harm | None:
+        """What happens at this step, if anything."""
+        if not self.left:
+            return None
+        chance = self.random.random() / (1 if turn.name.startswith(HEART) else ELSEWHERE)
+        for harm, share in CHANCES[turn.kind]:
+            if chance < share:
+                self.left -= 1
+                return harm
+            chance -= share
+        return None
+
+    def stop(self) -> None:
+        """Nothing breaks any more."""
+        self.left = 0

@@ -1,0 +1,143 @@
+"""The provider of a world: the real client on the twin in memory, a turn before and after a call.
+
+Between its re-check and its request a process can freeze; between Stripe's act and its answer it
+can die. The client itself never suspends: the twin answers at once.
+"""
+
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any, TypeVar
+
+from typing_extensions import override
+
+from anchorhold.domain import outcome, preparing
+from anchorhold.domain.answer import Deadline, Doubt, Refused, Result, Shown, Unclear
+from anchorhold.sim.in_memory import TwinTransport
+from anchorhold.sim.turns import Fate, Kind, Turn
+from anchorhold.stripe.api import StripeProvider
+from anchorhold.stripe.breaker import Breaker
+from anchorhold.stripe.limiter import Lane, Limiter
+from anchorhold.stripe.transport import Answer, current_deadline
+from anchorhold.twin import Twin
+from anchorhold.twin.clock import Clock
+from anchorhold.twin.world import SECRET_KEY
+
+T = TypeVar("T")
+
+CHARGES = "confirm_intent"
+SETS_UP = frozenset({"create_customer", "attach_payment_method", "create_intent"})
+NEVER = 10**9
+
+Leaving = Callable[[str, str], None]
+"""Told of each charge at the moment its request leaves: the idempotency key and the path."""
+
+
+class _OpenLane(Lane):
+    """No waiting: the limiter has tests of its own, and needs an event loop."""
+
+    def __init__(self) -> None:
+        pass
+
+    @override
+    async def enter(self, deadline: Deadline) -> bool:
+        """At once."""
+        return True
+
+    @override
+    def record(self, result: Result[object]) -> None:
+        """Nothing is remembered."""
+
+
+class _NoLimit(Limiter):
+    """Lanes without a limit."""
+
+    @override
+    def lane(self, account: str, endpoint: str) -> Lane:
+        """An open one."""
+        return _OPEN
+
+
+_OPEN = _OpenLane()
+
+
+class WorldTransport(TwinTransport):
+    """The twin in memory; `leaving` sees each charge leave."""
+
+    def __init__(self, twin: Twin, clock: Clock, leaving: Leaving) -> None:
+        super().__init__(twin, clock=clock)
+        self._leaving = leaving
+
+    @override
+    async def request_async(
+        self, method: str, url: str, headers: Mapping[str, str], post_data: Any = None
+    ) -> Answer:
+        """See `TwinTransport.request_async`."""
+        if url.endswith("/confirm") and self._clock() < current_deadline().at:
+            self._leaving(headers["Idempotency-Key"], url)
+        return await super().request_async(method, url, headers, post_data)
+
+
+def real_client(twin: Twin, clock: Clock, leaving: Leaving) -> StripeProvider:
+    """The client that ships, without limiter and breaker, on a twin in memory."""
+    breaker = Breaker(failures=NEVER, clock=clock)
+    transport = WorldTransport(twin, clock, leaving)
+    return StripeProvider(SECRET_KEY, transport, breaker=breaker, limiter=_NoLimit(), clock=clock)
+
+
+class WorldProvider:
+    """`Provider` whose calls take turns; `rows` collects the rows that the answers fit."""
+
+    def __init__(
+        self, client: StripeProvider, rows: set[str], pass_time: Callable[[], None]
+    ) -> None:
+        self._client = client
+        self._rows = rows
+        self._pass_time = pass_time
+
+    def deadline(self, seconds: float) -> Deadline:
+        """See `Provider.deadline`."""
+        return self._client.deadline(seconds)
+
+    def __getattr__(self, verb: str) -> Any:
+        """The verb of the real client, with its turns."""
+        call = getattr(self._client, verb)
+
+        def passing(*args: Any) -> Coroutine[Any, Any, Result[Any]]:
+            return self._through(verb, call, args)
+
+        return passing
+
+    async def _through(
+        self, verb: str, call: Callable[..., Coroutine[Any, Any, Result[T]]], args: tuple[Any, ...]
+    ) -> Result[T]:
+        await Turn(Kind.REQUEST, verb)
+        answer = await call(*args)
+        self._pass_time()
+        if await Turn(Kind.ANSWER, _said(verb, answer)) is Fate.LOSES_ANSWER:
+            answer = Unclear(Doubt.CONNECTION_LOST, "the answer was lost")
+        self._note(verb, answer)
+        return answer
+
+    def _note(self, verb: str, answer: Result[Any]) -> None:
+        if verb == CHARGES:
+            self._rows.add(outcome.read(answer).id)
+        elif verb in SETS_UP and isinstance(answer, Refused):
+            self._rows.add(_row_of_preparing(answer))
+
+
+def _row_of_preparing(answer: Refused) -> str:
+    return next(
+        row.id
+        for row in preparing.PREPARE
+        if (not row.http or answer.status in row.http)
+        and (not row.types or answer.type in row.types)
+    )
+
+
+def _said(verb: str, answer: Result[Any]) -> str:
+    """The answer in a few words."""
+    if isinstance(answer, Shown):
+        status = getattr(answer.value, "status", "")
+        return f"{verb}: {status or 'shown'}"
+    if isinstance(answer, Refused):
+        return f"{verb}: {answer.status} {answer.code or answer.type or ''}".rstrip()
+    return f"{verb}: {type(answer).__name__} {answer.cause}"

@@ -1,0 +1,10 @@
+-- The committed trace of a request that is leaving now.
+SELECT a.id, a.invoice_id, a.seq, a.state, a.hold_until > anchorhold.now() AS in_time,
+       coalesce(i.hold_attempt = a.id AND i.hold_until = a.hold_until, false) AS held
+  FROM anchorhold.attempt a
+  JOIN anchorhold.invoice i
+    ON i.account_id = a.account_id AND i.livemode = a.livemode AND i.id = a.invoice_id
+ WHERE a.account_id = %(account_id)s AND a.livemode = %(livemode)s
+   AND a.idempotency_key = %(key)s AND a.intent_id = %(intent_id)s
+ ORDER BY a.id DESC
+ LIMIT 1
