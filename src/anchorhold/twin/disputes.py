@@ -5,7 +5,7 @@ Source: https://docs.stripe.com/api/disputes. Evidence is not simulated.
 
 from anchorhold.twin.errors import invalid
 from anchorhold.twin.events import emit
-from anchorhold.twin.lists import DATED, page
+from anchorhold.twin.lists import DATED, page_of_charge
 from anchorhold.twin.params import ListOf, Param, Str
 from anchorhold.twin.state import Call
 from anchorhold.twin.wire import Obj
@@ -82,14 +82,4 @@ def retrieve(call: Call) -> Obj:
 
 def list_(call: Call) -> Obj:
     """GET /v1/disputes: all, or those of one charge or one intent."""
-    params = call.params
-    intent = params.get("payment_intent")
-    of = None
-    for field in ("charge", "payment_intent"):
-        if of is None and field in params:
-            of = (field, params[field])
-
-    def keep(dispute: Obj) -> bool:
-        return intent is None or dispute["payment_intent"] == intent
-
-    return page(call.account.disputes, params, "/v1/disputes", of=of, keep=keep)
+    return page_of_charge(call.account.disputes, call.params, "/v1/disputes")

@@ -47,6 +47,20 @@ def page(
     return {"object": "list", "data": data, "has_more": len(found) > limit, "url": url}
 
 
+def page_of_charge(table: Table, params: dict[str, Any], url: str) -> Obj:
+    """One page of what belongs to charges: all, or that of one `charge`, `payment_intent` or both.
+
+    The first of them that is given is looked up in its index.
+    """
+    intent = params.get("payment_intent")
+    given = [(field, params[field]) for field in ("charge", "payment_intent") if field in params]
+
+    def keep(row: Obj) -> bool:
+        return intent is None or row["payment_intent"] == intent
+
+    return page(table, params, url, of=given[0] if given else None, keep=keep)
+
+
 def empty(url: str) -> Obj:
     """A list object without items."""
     return {"object": "list", "data": [], "has_more": False, "url": url}

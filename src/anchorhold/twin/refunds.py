@@ -6,7 +6,7 @@ from anchorhold.twin.currencies import shown
 from anchorhold.twin.errors import invalid
 from anchorhold.twin.events import emit
 from anchorhold.twin.instruments import RefundFate
-from anchorhold.twin.lists import DATED, page
+from anchorhold.twin.lists import DATED, page_of_charge
 from anchorhold.twin.params import (
     Bool,
     Int,
@@ -170,14 +170,4 @@ def retrieve(call: Call) -> Obj:
 
 def list_(call: Call) -> Obj:
     """GET /v1/refunds: all, or those of one charge or one intent."""
-    params = call.params
-    intent = params.get("payment_intent")
-    of = None
-    for field in ("charge", "payment_intent"):
-        if of is None and field in params:
-            of = (field, params[field])
-
-    def keep(refund: Obj) -> bool:
-        return intent is None or refund["payment_intent"] == intent
-
-    return page(call.account.refunds, params, "/v1/refunds", of=of, keep=keep)
+    return page_of_charge(call.account.refunds, call.params, "/v1/refunds")
