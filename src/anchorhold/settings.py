@@ -110,15 +110,15 @@ class Settings(BaseSettings):
     stripe_rate_per_endpoint: Positive = 25
     """Requests a second to one endpoint of one Stripe account (Stripe: Rate limits)."""
     listen: Annotated[Listen, BeforeValidator(_listen)] = Listen("127.0.0.1", 8787)
-    """Where the API, the dashboard and the payment page are served."""
+    """Where `up` and `serve` answer over HTTP."""
     secret_key: Annotated[SecretStr, AfterValidator(_key_of_32_bytes)] | None = None
     """32 bytes in base64 that encrypt Stripe keys in the database. See `secret_key()`."""
     worker_concurrency: Count = 32
-    """Jobs that one worker process runs at the same time."""
+    """Charges that one worker process runs at the same time."""
     database_pool: Count = 8
     """Connections to the database of one process."""
     twin_key_life_seconds: Positive = DAY_SECONDS
-    """How long a twin keeps idempotency keys; does not count with Stripe itself."""
+    """How long the twin that is asked keeps idempotency keys; does not count with Stripe itself."""
     timing: Timing
     """The times of the protocol, one variable each."""
 

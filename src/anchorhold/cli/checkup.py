@@ -222,15 +222,10 @@ async def _key(process: App, scope: Scope) -> Finding:
     if owner != connected.stripe_account:
         said = f"the key of {named(scope)} is of {owner}, and {connected.stripe_account} is stored"
         return Finding(Level.REFUSED, check, said, "Run `anchorhold account connect`.")
-    if base_is_live(process.settings, scope):
+    if scope.livemode and process.wires.base != STRIPE_API_BASE:
         said = f"live mode of {scope.account_id} goes to {process.wires.base}"
         return Finding(Level.WARNING, check, said, "Unset ANCHORHOLD_STRIPE_API_BASE.")
     return _ok(check, f"accepted for {named(scope)}: account {owner}")
-
-
-def base_is_live(settings: Settings, scope: Scope) -> bool:
-    """A live key is sent somewhere else than to Stripe."""
-    return scope.livemode and settings.stripe_api_base != STRIPE_API_BASE
 
 
 async def _setting_key(process: App) -> Finding:

@@ -36,7 +36,7 @@ from anchorhold.worker.stop import Stop
 app = lone()
 
 TWIN_PORT: Final = 8430
-TWIN_NOTE: Final = " (a twin: it forgets everything at the end)"
+TWIN_NOTE: Final = " (a twin: it forgets all at the end)"
 
 
 @verb(
@@ -147,9 +147,7 @@ def _show(call: Call, process: App, account: str, url: str, twin: TwinServer | N
         print("Anchorhold is up; Ctrl-C stops it.")
         line("Health", f"{url}/healthz  {url}/readyz")
         line("Database", _database(process))
-        line(
-            "Stripe", process.wires.base + (" (a twin: it forgets all at the end)" if twin else "")
-        )
+        line("Stripe", process.wires.base + (TWIN_NOTE if twin else ""))
         line("Account", account)
         line("Worker", process.deps.actor)
         if twin:

@@ -10,9 +10,6 @@ from typing import Final
 
 from anchorhold.domain.answer import Decline
 
-DAY_S: Final = 86_400
-"""The wait of `Remedy.WAIT_A_DAY`, in seconds."""
-
 
 class Remedy(IntEnum):
     """What has to happen before this invoice is charged again by itself, mildest first."""

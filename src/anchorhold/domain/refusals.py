@@ -63,9 +63,6 @@ class Row:
 NOTHING_SENT = "Nothing was sent that could move money"
 """The `sent` fact of a provider refusal when that is certain."""
 
-MAY_HAVE_ARRIVED = "The request may have reached Stripe; the hold stays and the sweep finds out"
-"""The `sent` fact of a provider refusal when it is not."""
-
 
 @unique
 class Code(Enum):
