@@ -6,7 +6,7 @@ import typer
 
 from anchorhold.cli import objects, words
 from anchorhold.cli.call import Call, noun, verb
-from anchorhold.cli.finding import the_invoice
+from anchorhold.cli.lookup import the_invoice
 from anchorhold.cli.output import Column, Listing, show_list
 from anchorhold.cli.session import Session, session
 from anchorhold.domain.attempt import AttemptState
@@ -74,5 +74,5 @@ def _listing(
 
 def _why(row: AttemptView) -> str:
     if row.decline:
-        return str(row.decline.get("decline_code") or row.decline.get("code") or "-")
+        return words.code_of(row.decline)
     return row.cause.value.replace("_", " ") if row.cause else "-"

@@ -7,10 +7,10 @@ import typer
 from anchorhold.cli import objects, words
 from anchorhold.cli.asking import ask
 from anchorhold.cli.call import Call
-from anchorhold.cli.finding import the_invoice
-from anchorhold.cli.invoice_screen import head, line
+from anchorhold.cli.invoice_screen import head
+from anchorhold.cli.lookup import the_invoice
 from anchorhold.cli.objects import Object
-from anchorhold.cli.output import hint, say, show_one
+from anchorhold.cli.output import hint, line, say, show_one
 from anchorhold.cli.session import Session
 from anchorhold.domain.ids import InvoiceId
 from anchorhold.domain.refusals import Code, Exit, Refusal

@@ -6,9 +6,8 @@ import typer
 
 from anchorhold.cli import objects
 from anchorhold.cli.call import Call, noun, verb
-from anchorhold.cli.finding import the_customer
-from anchorhold.cli.invoice_screen import line
-from anchorhold.cli.output import Column, Listing, show_list, show_one
+from anchorhold.cli.lookup import the_customer
+from anchorhold.cli.output import Column, Listing, line, show_list, show_one
 from anchorhold.cli.session import Session, session
 from anchorhold.store import views_customers
 from anchorhold.store.views_customers import CustomerView

@@ -8,10 +8,10 @@ import typer
 
 from anchorhold.cli import objects, words
 from anchorhold.cli.call import Call, Format, noun, verb
-from anchorhold.cli.finding import the_invoice
-from anchorhold.cli.invoice_screen import head, line
+from anchorhold.cli.invoice_screen import head
+from anchorhold.cli.lookup import the_invoice
 from anchorhold.cli.objects import Object
-from anchorhold.cli.output import Column, Listing, show_list, show_one
+from anchorhold.cli.output import Column, Listing, line, show_list, show_one
 from anchorhold.cli.session import Session, session
 from anchorhold.domain.hold import HoldState
 from anchorhold.engine.explain import Explained, Step, check_now, explain

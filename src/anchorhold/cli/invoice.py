@@ -8,9 +8,9 @@ import typer
 
 from anchorhold.cli import collecting, importing, objects, story, words
 from anchorhold.cli.call import Call, Format, noun, verb
-from anchorhold.cli.finding import the_customer, the_invoice
-from anchorhold.cli.invoice_screen import head, line, show_screen
-from anchorhold.cli.output import Column, Listing, print_json, show_list, show_one
+from anchorhold.cli.invoice_screen import head, show_screen
+from anchorhold.cli.lookup import the_customer, the_invoice
+from anchorhold.cli.output import Column, Listing, line, print_json, show_list, show_one
 from anchorhold.cli.session import Session, session
 from anchorhold.domain.invoice import InvoiceStatus, PaymentStatus
 from anchorhold.store import views_attempts, views_invoices, views_journal, views_payments

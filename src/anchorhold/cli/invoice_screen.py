@@ -3,20 +3,13 @@
 from collections.abc import Sequence
 
 from anchorhold.cli import words
-from anchorhold.cli.output import wrapped
+from anchorhold.cli.output import line
 from anchorhold.cli.session import Session
 from anchorhold.domain.hold import HoldState
 from anchorhold.domain.invoice import Collection
 from anchorhold.store.views_attempts import AttemptView
 from anchorhold.store.views_invoices import InvoiceView
 from anchorhold.store.views_payments import PaymentView
-
-LABEL_WIDTH = 12
-
-
-def line(label: str, text: str) -> None:
-    """One line of a screen: what it is about, and what there is to say."""
-    print(wrapped(f"{label:<{LABEL_WIDTH}}{text}", LABEL_WIDTH))
 
 
 def head(invoice: InvoiceView) -> str:
@@ -48,7 +41,7 @@ def show_screen(
         brought = f"brought by the {payment.source.value}"
         line("Payment", f"{payment.id}  {amount}  {brought}  {when.at(payment.created_at)}")
     if invoice.last_error:
-        line("Last error", said(invoice.last_error))
+        line("Last error", words.said(invoice.last_error))
     line("Next", words.next_step(invoice, desk.timing, when))
     line("Story", f"anchorhold invoice story {invoice.id}")
 
@@ -61,12 +54,5 @@ def _no_intent(invoice: InvoiceView) -> str:
 def _attempt(desk: Session, attempt: AttemptView) -> str:
     parts = [attempt.id, attempt.kind.value, words.attempt_state(attempt.state)]
     if attempt.decline:
-        parts.append(said(attempt.decline))
+        parts.append(words.said(attempt.decline))
     return "  ".join([*parts, desk.when.at(attempt.claimed_at)])
-
-
-def said(error: dict[str, object]) -> str:
-    """What Stripe said, in its words, with the code that counts."""
-    code = error.get("decline_code") or error.get("code") or "error"
-    message = str(error.get("message") or "")
-    return f"{code}: {message}" if message else str(code)

@@ -6,7 +6,6 @@ import typer
 
 from anchorhold.cli import objects, words
 from anchorhold.cli.call import Call, noun, verb
-from anchorhold.cli.invoice_screen import said
 from anchorhold.cli.output import Column, Listing, show_list
 from anchorhold.cli.session import Session, session
 from anchorhold.store import views_notices
@@ -62,4 +61,4 @@ def _evidence(row: NoticeView) -> str:
     amount, currency = row.evidence.get("amount"), row.evidence.get("currency")
     if isinstance(amount, int) and isinstance(currency, str):
         return f"{words.money(amount, currency)}  {row.evidence.get('stripe_intent_id') or ''}"
-    return said(row.evidence)
+    return words.said(row.evidence)

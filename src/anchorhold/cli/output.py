@@ -20,6 +20,9 @@ T = TypeVar("T")
 PIPE_WIDTH: Final = 200
 """A table that is asked for in a pipe is not squeezed."""
 
+LABEL_WIDTH: Final = 12
+"""What each line of a screen begins with."""
+
 GAP: Final = 2
 """Blanks between two columns."""
 
@@ -72,15 +75,20 @@ def wrapped(text: str, indent: int = 0) -> str:
     )
 
 
-def say(line: str) -> None:
+def line(label: str, text: str) -> None:
+    """One line of a screen: what it is about, and what there is to say."""
+    print(wrapped(f"{label:<{LABEL_WIDTH}}{text}", LABEL_WIDTH))
+
+
+def say(text: str) -> None:
     """A line for people, beside the data."""
-    print(line, file=sys.stderr)
+    print(text, file=sys.stderr)
 
 
-def hint(line: str) -> None:
+def hint(text: str) -> None:
     """A line that helps a person in a terminal and would be noise in a log."""
     if sys.stderr.isatty():
-        say(line)
+        say(text)
 
 
 async def show_list(call: Call, listing: Listing[T]) -> None:

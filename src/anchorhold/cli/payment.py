@@ -6,7 +6,7 @@ import typer
 
 from anchorhold.cli import objects, words
 from anchorhold.cli.call import Call, noun, verb
-from anchorhold.cli.finding import the_invoice
+from anchorhold.cli.lookup import the_invoice
 from anchorhold.cli.output import Column, Listing, show_list
 from anchorhold.cli.session import Session, session
 from anchorhold.domain.ids import InvoiceId

@@ -10,7 +10,6 @@ from datetime import datetime
 from typing import Final
 
 from anchorhold.cli import words
-from anchorhold.cli.invoice_screen import said
 from anchorhold.cli.output import wrapped
 from anchorhold.domain.attempt import Cause
 from anchorhold.domain.outcome import OUTCOME, Meaning
@@ -85,8 +84,8 @@ def _facts(detail: Mapping[str, object]) -> dict[str, str]:
     """The facts that the sentences name."""
     decline = detail.get("decline")
     facts = {name: str(value) for name, value in detail.items()}
-    facts["declined"] = said(decline) if isinstance(decline, dict) else "it gave no reason"
-    facts["error"] = said(dict(detail))
+    facts["declined"] = words.said(decline) if isinstance(decline, dict) else "it gave no reason"
+    facts["error"] = words.said(detail)
     facts["why"] = _why(detail)
     facts["kind"] = KINDS.get(str(detail.get("kind")), str(detail.get("kind")))
     amount, currency = detail.get("amount"), detail.get("currency")

@@ -18,9 +18,8 @@ from anchorhold.cli.account import DEFAULT
 from anchorhold.cli.call import Call, lone, verb
 from anchorhold.cli.connecting import connect
 from anchorhold.cli.db import bring_up, reach
-from anchorhold.cli.invoice_screen import line
 from anchorhold.cli.objects import Object
-from anchorhold.cli.output import show_one
+from anchorhold.cli.output import line, show_one
 from anchorhold.cli.session import load_settings
 from anchorhold.domain.refusals import Code, Refusal
 from anchorhold.settings import STRIPE_API_BASE, Settings

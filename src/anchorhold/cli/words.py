@@ -1,5 +1,6 @@
 """How times, amounts and states are said to people: one term per thing, never "unknown"."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -55,6 +56,17 @@ class When:
 def money(amount: int, currency: str) -> str:
     """ "149.00 EUR" for 14900 minor units of eur."""
     return Money(amount, Currency(currency)).display
+
+
+def said(error: Mapping[str, object]) -> str:
+    """What Stripe said, in its words, with the code that counts."""
+    message = str(error.get("message") or "")
+    return f"{code_of(error)}: {message}" if message else code_of(error)
+
+
+def code_of(error: Mapping[str, object]) -> str:
+    """The code that counts in what Stripe said: the bank's, else Stripe's."""
+    return str(error.get("decline_code") or error.get("code") or "error")
 
 
 def hold(invoice: InvoiceView, when: When) -> str:
