@@ -10,7 +10,7 @@ from anchorhold.sim.story import told
 
 World = Callable[[int], Played]
 
-SLICE = 300
+SLICE = 200
 USUAL_ROWS = {"A1", "A2", "A6", "A7", "A8", "A16", "A17", "A18", "S1", "S8", "F1", "F4", "W5"}
 
 

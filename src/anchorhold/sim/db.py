@@ -5,6 +5,9 @@ that a seed tells the same story again.
 """
 
 import inspect
+import re
+from collections.abc import Callable, Sequence
+from functools import cache
 from random import Random
 from typing import Any, LiteralString, TypeVar
 
@@ -34,8 +37,8 @@ def prepared(conninfo: str) -> Connection:
     """A connection for worlds, whose database has the worlds' clock from now on."""
     connection = psycopg.connect(conninfo, autocommit=True)
     connection.prepare_threshold, connection.prepared_max = 0, 500
-    for name, value in SETTINGS.items():
-        connection.execute(statement("set"), [name, value])
+    for setting in SETTINGS.items():
+        psycopg.RawCursor(connection).execute(statement("set"), setting)
     connection.execute(statement("clock"))
     return connection
 
@@ -47,10 +50,9 @@ class WorldDb:
         self._connection = connection
         self._clock = clock
         self._random = random
-        self._cursor = connection.cursor()
+        self._cursor = psycopg.RawCursor(connection)
         self._told: float | None = None
         self._ids = 0
-        self._names: dict[str, str] = {}
 
     async def one(self, query: LiteralString, shape: type[T], **params: Any) -> T | None:
         """See `Db.one`."""
@@ -61,14 +63,11 @@ class WorldDb:
 
     async def all(self, query: LiteralString, shape: type[T], **params: Any) -> list[T]:
         """See `Db.all`. Raises psycopg.OperationalError when the answer is lost."""
-        fate = await Turn(Kind.STATEMENT, self._name(query))
+        fate = await Turn(Kind.STATEMENT, _name(query))
         rows = self.execute(query.encode(), params)
         if fate is Fate.LOSES_ANSWER:
             raise psycopg.OperationalError("the connection was lost")
-        if self._cursor.description is None:
-            return []
-        make_row = row_maker(shape, [column.name for column in self._cursor.description])
-        return [make_row(values) for values in rows]
+        return self._made(query, shape, rows)
 
     def execute(self, query: bytes, params: dict[str, Any]) -> list[tuple[Any, ...]]:
         """The rows of a statement that is carried out now, at the world's time."""
@@ -76,8 +75,18 @@ class WorldDb:
         if now != self._told:
             self._cursor.execute(statement("set"), ["anchorhold.world_clock", str(now)])
             self._told = now
-        self._cursor.execute(query, params)
-        return self._cursor.fetchall() if self._cursor.description else []
+        self._cursor.execute(*_positional(query, params))
+        return self._cursor.fetchall() if self._cursor.rownumber is not None else []
+
+    def _made(self, query: str, shape: type[T], rows: list[tuple[Any, ...]]) -> list[T]:
+        """The rows as `shape`; what the columns are called is asked once a statement."""
+        if not rows:
+            return []
+        make_row = _MAKERS.get((query, shape))
+        if make_row is None:
+            names = [column.name for column in self._cursor.description or ()]
+            make_row = _MAKERS[query, shape] = row_maker(shape, names)
+        return [make_row(values) for values in rows]
 
     def in_transaction(self) -> bool:
         """Whether a transaction is open at this moment."""
@@ -96,12 +105,37 @@ class WorldDb:
         """See `Db.monotonic`."""
         return self._clock()
 
-    def _name(self, query: str) -> str:
-        """The store function whose statement this is: `holds.claim_due`."""
-        name = self._names.get(query)
-        if name is None:
-            name = self._names[query] = _caller()
-        return name
+
+_MAKERS: dict[tuple[str, type], Callable[[Sequence[Any]], Any]] = {}
+_NAMES: dict[str, str] = {}
+
+
+def _name(query: str) -> str:
+    """The store function whose statement this is: `holds.claim_due`; looked up once each."""
+    name = _NAMES.get(query)
+    if name is None:
+        name = _NAMES[query] = _caller()
+    return name
+
+
+def _positional(query: bytes, params: dict[str, Any]) -> tuple[bytes, list[Any]]:
+    """The statement with numbers for names, as PostgreSQL takes it; worked out once each."""
+    text, names = _numbered(query)
+    return text, [params[name] for name in names]
+
+
+@cache
+def _numbered(query: bytes) -> tuple[bytes, tuple[str, ...]]:
+    names: dict[bytes, int] = {}
+
+    def number(found: re.Match[bytes]) -> bytes:
+        return b"$%d" % names.setdefault(found[1], len(names) + 1)
+
+    text = _NAMED.sub(number, query).replace(b"%%", b"%")
+    return text, tuple(name.decode() for name in names)
+
+
+_NAMED = re.compile(rb"%\((\w+)\)s")
 
 
 def _caller() -> str:

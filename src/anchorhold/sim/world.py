@@ -3,7 +3,7 @@
 It lives in rows of its own account, so worlds share one database and nothing is ever cleared.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any
@@ -34,7 +34,7 @@ BEGINS = 1_790_000_000.0
 DEBIT_S = 4 * 86_400
 STATEMENT_S = 0.002
 CALL_S = 0.3
-LIMIT = 10
+LIMIT = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +44,6 @@ class Line:
     at: float
     who: str
     what: str
-
-
-@dataclass(slots=True)
-class Findings:
-    """What the engine reported: rows that decided."""
-
-    rows: set[str] = field(default_factory=set)
-    errors: set[str] = field(default_factory=set)
 
 
 class World:

@@ -1,1 +1,1 @@
-SELECT set_config(%s, %s, false)
+SELECT set_config($1, $2, false)
