@@ -24,6 +24,15 @@ class Statement:
         return tuple(dict.fromkeys(re.findall(r"%\((\w+)\)s", self.sql)))
 
     @property
+    def tables(self) -> set[str]:
+        """What it calls the tables that it reads or changes."""
+        found = re.findall(
+            r"(?:FROM|JOIN|UPDATE)\s+anchorhold\.(\w+)(?:\s+(?!WHERE|ON|SET|USING|ORDER|LEFT)(\w+))?",
+            self.sql,
+        )
+        return {alias or table for table, alias in found}
+
+    @property
     def numbered(self) -> str:
         """The statement with `$n` in place of names, as PostgreSQL takes it."""
         numbers = {name: n for n, name in enumerate(self.names, 1)}

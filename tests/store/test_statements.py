@@ -24,3 +24,17 @@ def test_it_compares_account_and_mode_unless_it_is_about_accounts(statement: Sta
     if statement.function not in {"accounts.create", *UNSCOPED}:
         assert "%(account_id)s" in statement.sql
         assert "%(livemode)s" in statement.sql
+
+
+@pytest.mark.parametrize("statement", ALL, ids=lambda statement: statement.function)
+def test_it_compares_account_and_mode_of_each_table(statement: Statement) -> None:
+    """By the table's alias, by USING, or alone where there is no alias."""
+    if statement.function in {"accounts.create", *UNSCOPED}:
+        return
+    joined = statement.sql.count("USING (account_id, livemode")
+    named = {
+        table
+        for table in statement.tables
+        if f"{table}.account_id" in statement.sql and f"{table}.livemode" in statement.sql
+    }
+    assert len(statement.tables - named) <= joined + statement.sql.count(" account_id = %(")

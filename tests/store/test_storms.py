@@ -15,7 +15,7 @@ from tests.store.scene import Scene
 
 T = TypeVar("T")
 
-INVOICES = 300
+INVOICES = 200
 AT_ONCE = 3
 
 

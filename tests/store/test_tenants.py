@@ -2,13 +2,14 @@
 
 from contextlib import suppress
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from psycopg import errors
 
 from anchorhold.domain.payment import Source
 from anchorhold.domain.scope import Scope
-from anchorhold.store import intents, payments
+from anchorhold.store import payments
 from tests.store.reads import READS, UNSCOPED, Read
 from tests.store.scene import ACTOR, OURS, STRANGERS, Scene, success
 from tests.store.statements import statements
@@ -45,9 +46,43 @@ async def test_we_change_nothing_of_strangers_with_the_same_ids(write: Write, sc
     for stranger in STRANGERS:
         await write.arrange(replace(scene, scope=stranger))
     state = await write.arrange(scene)
+    scene.any_sql(SAME_IDS)
     before = {stranger: scene.rows(stranger) for stranger in STRANGERS}
     assert write.won(await write.run(scene.db, OURS, scene, state))
     assert {stranger: scene.rows(stranger) for stranger in STRANGERS} == before
+
+
+# An attempt's id is made by each claim; here the strangers' have ours, as everything else has.
+SAME_IDS = """
+    WITH ours AS (
+        SELECT invoice_id, seq, id FROM anchorhold.attempt
+         WHERE account_id = 'acc_ours' AND NOT livemode
+    ), renamed AS (
+        UPDATE anchorhold.attempt a SET id = ours.id FROM ours
+         WHERE (a.account_id <> 'acc_ours' OR a.livemode)
+           AND (a.invoice_id, a.seq) = (ours.invoice_id, ours.seq)
+    )
+    UPDATE anchorhold.invoice i SET hold_attempt = ours.id FROM ours
+     WHERE (i.account_id <> 'acc_ours' OR i.livemode) AND i.hold_attempt IS NOT NULL
+       AND (i.id, i.charge_seq) = (ours.invoice_id, ours.seq)
+"""
+
+
+@pytest.mark.parametrize("read", READS, ids=str)
+async def test_what_we_read_is_the_same_whatever_strangers_have(read: Read, scene: Scene) -> None:
+    await everything(scene)
+    alone = timeless(await read.run(scene.db, OURS))
+    for stranger in STRANGERS:
+        await everything(replace(scene, scope=stranger))
+    scene.any_sql(SAME_IDS)
+    assert timeless(await read.run(scene.db, OURS)) == alone
+
+
+def timeless(answer: Any) -> Any:
+    """The answer without the moment at which it was given."""
+    if isinstance(answer, list):
+        return [timeless(row) for row in answer]
+    return replace(answer, now=None) if hasattr(answer, "now") else answer
 
 
 @pytest.mark.parametrize("read", READS, ids=str)
@@ -60,11 +95,10 @@ async def test_a_stranger_reads_nothing_of_ours(read: Read, scene: Scene) -> Non
 
 
 async def everything(scene: Scene) -> None:
-    """Our invoice 1 is held after a short payment, which opened a notice, and so on."""
+    """The mode's invoice 1 is held after a short payment, which opened a notice, and so on."""
     (claim,) = await scene.sending()
     token = claim.token
     news = success(token.invoice_id, amount=100)
     assert await payments.settle(
-        scene.db, OURS, token.invoice_id, news, Source.FOLLOWER, actor=ACTOR
+        scene.db, scene.scope, token.invoice_id, news, Source.FOLLOWER, actor=ACTOR
     )
-    assert await intents.why_unnamed(scene.db, OURS, token.invoice_id, 1)

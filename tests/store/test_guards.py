@@ -1,0 +1,262 @@
+"""Each thing that a conditional write compares decides alone: moved, nothing is written."""
+
+from collections.abc import Mapping
+
+import pytest
+
+from tests.store.scene import OURS, Scene
+from tests.store.writes import WRITES
+
+INVOICE = {
+    "the hold is another one": "hold_until = hold_until + interval '1 microsecond'",
+    "the hold is another attempt's": "hold_attempt = 'att_another'",
+    "the counter moved": "charge_seq = charge_seq + 1",
+    "it was written off": "status = 'uncollectible'",
+    "its answer was unclear": "payment_status = 'unknown'",
+    "its intent is another one": "intent_id = 'pi_another'",
+    "it has no intent": "intent_id = NULL",
+    "it has an intent": "intent_id = 'pi_another'",
+    "it follows another intent": "followed_intent_id = 'pi_another'",
+    "it follows an intent": "payment_status = 'processing', followed_intent_id = 'pi_another'",
+    "it follows nothing": "followed_intent_id = NULL, payment_status = 'failed'",
+    "its followed charge is unclear": "payment_status = 'unknown'",
+    "something was paid": "amount_paid = 1",
+    "all was paid": "amount_paid = amount_due",
+    "its currency is another one": "currency = 'usd'",
+    "its hold ends soon": "hold_until = hold_until - interval '4 minutes'",
+    "it is held": "hold_until = now() + interval '1 minute', hold_attempt = 'att_another'",
+    "it was held and is not looked at yet": "hold_until = now(), hold_attempt = 'att_another'",
+    "its hold is live": "hold_until = now() + interval '1 minute'",
+    "it is being checked": "check_until = now() + interval '1 minute'",
+    "it was checked in this run": "checked_at = now() + interval '1 minute'",
+    "Stripe was asked after the hold's end": "provider_synced_at = now()",
+    "it was looked at just now": "provider_synced_at = now()",
+    "it is not due": "next_attempt_at = now() + interval '1 minute'",
+    "it is somebody's for a minute": "prepare_at = now() + interval '1 minute'",
+    "only a person collects it": "collection = 'manual'",
+    "Stripe refused its set-up": "blocked_reason = 'setup'",
+    "the customer has to act": "blocked_reason = 'customer_action'",
+    "its last charge was declined": "payment_status = 'failed'",
+}
+ATTEMPT = {
+    "the attempt is not claimed": "state = 'not_sent'",
+    "the attempt was superseded": "state = 'superseded'",
+    "the attempt was declined": "state = 'failed'",
+    "the attempt was never sent": "sent_at = NULL, idempotency_key = NULL, params = NULL",
+    "the attempt has another number": "seq = seq + 1",
+}
+INTENT = {
+    "the intent has its id": "state = 'live', stripe_intent_id = 'pi_' || invoice_id",
+    "the number is spent": "state = 'used_up'",
+    "the intent is of another amount": "amount = amount + 1",
+    "the intent is in another currency": "currency = 'usd'",
+    "the intent is of another account at Stripe": "stripe_account = 'acct_2'",
+    "the intent ended": "state = 'canceled'",
+    "the intent is not watched": "watched_since = NULL",
+    "the intent was watched long enough": "watched_since = now() - interval '31 days'",
+    "the intent was looked at": "watch_at = now() + interval '1 minute'",
+}
+CUSTOMER = {
+    "the customer has its id": "stripe_customer_id = 'cus_another' || customer_id",
+    "the customer has a method": "stripe_customer_id = customer_id, payment_method = 'pm_1'",
+    "the customer has no method": "payment_method = NULL",
+    "the customer has no id": "stripe_customer_id = NULL, payment_method = NULL",
+    "another method was asked for": "requested_method = 'pm_another'",
+    "the customer was refused": "refused_code = 'x', refused_message = 'No.'",
+    "another key is in use": "key_number = 2",
+    "the customer is somebody's for a minute": "look_at = now() + interval '1 minute'",
+    "the customer is of another account at Stripe": "stripe_account = 'acct_2'",
+}
+CONNECTION = {
+    "the mode's key was refused": "refused_at = now(), refused_reason = '401'",
+    "the mode's key was accepted": "refused_at = NULL, refused_reason = NULL",
+    "the mode has another key": "key_fingerprint = 'another'",
+    "another account at Stripe is connected": "stripe_account = 'acct_2'",
+}
+MOVED = {
+    sentence: f"UPDATE anchorhold.{table} SET {changes}"
+    for table, sentences in (
+        ("invoice", INVOICE),
+        ("attempt", ATTEMPT),
+        ("intent", INTENT),
+        ("stripe_customer", CUSTOMER),
+        ("connection", CONNECTION),
+    )
+    for sentence, changes in sentences.items()
+}
+
+OWN_HOLD = ("the hold is another one", "the hold is another attempt's", "the counter moved")
+CLAIM = (
+    "it was written off",
+    "it is held",
+    "it was held and is not looked at yet",
+    "it follows an intent",
+    "all was paid",
+    "it has no intent",
+    "its intent is another one",
+    "Stripe refused its set-up",
+    "the intent is of another amount",
+    "the intent is in another currency",
+    "the intent is of another account at Stripe",
+    "the customer has no method",
+    "the customer is of another account at Stripe",
+    "the mode's key was refused",
+    "another account at Stripe is connected",
+)
+FOLLOWING = (
+    "the counter moved",
+    "it follows another intent",
+    "it follows nothing",
+    "its followed charge is unclear",
+    "it is held",
+)
+
+GUARDS: Mapping[str, tuple[str, ...]] = {
+    "accounts.refuse": ("the mode's key was refused", "the mode has another key"),
+    "accounts.accept": ("the mode's key was accepted", "the mode has another key"),
+    "holds.claim": CLAIM,
+    "holds.claim_due": (
+        *CLAIM,
+        "it is not due",
+        "only a person collects it",
+        "the customer has to act",
+        "its last charge was declined",
+    ),
+    "holds.recheck": (
+        *OWN_HOLD,
+        "it was written off",
+        "its answer was unclear",
+        "its intent is another one",
+        "it has no intent",
+        "something was paid",
+        "its currency is another one",
+        "its hold ends soon",
+        "the attempt is not claimed",
+        "the attempt was superseded",
+    ),
+    "holds.end": (
+        *OWN_HOLD,
+        "it was written off",
+        "the attempt was superseded",
+        "the attempt was declined",
+    ),
+    "attempts.late_decline": (
+        "the attempt was declined",
+        "the attempt was never sent",
+        "the attempt has another number",
+    ),
+    "checks.take": (
+        "its hold is live",
+        "it is being checked",
+        "it was checked in this run",
+        "Stripe was asked after the hold's end",
+    ),
+    "checks.keep": OWN_HOLD,
+    "follows.take": ("it follows nothing", "it is held", "it was looked at just now"),
+    "follows.end": FOLLOWING,
+    "watches.take": (
+        "the intent ended",
+        "the intent is not watched",
+        "the intent was watched long enough",
+        "the intent was looked at",
+        "it is held",
+        "it follows an intent",
+    ),
+    "watches.follow": (
+        "the counter moved",
+        "it was written off",
+        "it is held",
+        "it follows an intent",
+        "its intent is another one",
+        "it has no intent",
+    ),
+    "watches.end": (
+        "the counter moved",
+        "it is held",
+        "it follows an intent",
+        "its intent is another one",
+        "it has no intent",
+    ),
+    "customers.take_unready": (
+        "the customer has a method",
+        "the customer was refused",
+        "the customer is somebody's for a minute",
+        "the customer is of another account at Stripe",
+        "the mode's key was refused",
+    ),
+    "customers.set_stripe_customer": ("the customer has its id",),
+    "customers.set_payment_method": (
+        "the customer has a method",
+        "another method was asked for",
+        "the customer is of another account at Stripe",
+    ),
+    "customers.spend_key": ("another key is in use",),
+    "customers.refuse": ("the customer has a method", "the customer was refused"),
+    "intents.take_unprepared": (
+        "it was written off",
+        "it follows an intent",
+        "it is held",
+        "Stripe refused its set-up",
+        "it has an intent",
+        "only a person collects it",
+        "it is somebody's for a minute",
+        "all was paid",
+        "the customer has no id",
+        "the customer is of another account at Stripe",
+        "the mode's key was refused",
+        "another account at Stripe is connected",
+    ),
+    "intents.begin": ("it was written off", "it has an intent"),
+    "intents.name": (
+        "it was written off",
+        "it is held",
+        "it has an intent",
+        "the intent has its id",
+        "the number is spent",
+        "the intent is of another amount",
+        "the intent is in another currency",
+        "something was paid",
+    ),
+    "intents.use_up": ("the intent has its id", "the number is spent"),
+    "intents.refuse": (
+        "it was written off",
+        "it is held",
+        "it has an intent",
+        "it follows an intent",
+        "Stripe refused its set-up",
+    ),
+}
+"""What each write compares, as the one thing that moved."""
+
+UNCONDITIONAL = {
+    "accounts.connect": "the newest key is the mode's",
+    "accounts.create": "held by the names' and ids' uniqueness",
+    "customers.begin": "held by the row's primary key",
+    "customers.begin_all": "held by the rows' primary key",
+    "invoices.take_in": "held by the references' uniqueness",
+    "payments.settle": "money that arrived is recorded whatever moved",
+}
+
+CASES = [
+    pytest.param(function, sentence, id=f"{function} when {sentence}")
+    for function, sentences in GUARDS.items()
+    for sentence in sentences
+]
+
+
+def test_every_write_says_what_it_compares() -> None:
+    assert set(GUARDS) | set(UNCONDITIONAL) == {write.function for write in WRITES}
+
+
+def test_every_move_is_compared_by_some_write() -> None:
+    assert {sentence for sentences in GUARDS.values() for sentence in sentences} == set(MOVED)
+
+
+@pytest.mark.parametrize(("function", "sentence"), CASES)
+async def test_nothing_is_written(function: str, sentence: str, scene: Scene) -> None:
+    write = next(write for write in WRITES if write.function == function)
+    state = await write.arrange(scene)
+    scene.any_sql(MOVED[sentence])
+    before = scene.rows(OURS)
+    assert not await write.run(scene.db, scene.scope, scene, state)
+    assert scene.rows(OURS) == before
