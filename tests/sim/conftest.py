@@ -12,6 +12,11 @@ from tests import database as databases
 _NUMBERS = count(1)
 
 
+def next_number() -> int:
+    """Another number for each world that a test makes."""
+    return next(_NUMBERS)
+
+
 @pytest.fixture(scope="session")
 def ground(database_server: str) -> Iterator[Connection]:
     """A connection to a database that has the worlds' clock."""
@@ -22,4 +27,4 @@ def ground(database_server: str) -> Iterator[Connection]:
 @pytest.fixture
 def world(ground: Connection) -> Callable[[int], Played]:
     """Plays a seed; as often as one likes."""
-    return lambda seed: play(ground, seed, number=next(_NUMBERS))
+    return lambda seed: play(ground, seed, number=next_number())

@@ -1,4 +1,4 @@
-"""Each sentence that somebody could drop from the protocol is missed by the auditor."""
+"""Whichever sentence of the protocol somebody drops, a world shows it and the auditor says so."""
 
 from collections.abc import Callable
 

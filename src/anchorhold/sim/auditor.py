@@ -18,6 +18,7 @@ Rows = dict[str, Any]
 
 ENDINGS = frozenset({"holds.end", "payments.settle", "attempts.late_decline", "follows.end"})
 """Statements that can end a hold."""
+DUPLICATE = "payment.duplicate_charge"
 PAYABLE = frozenset({"requires_payment_method", "requires_confirmation", "requires_action"})
 
 
@@ -36,11 +37,11 @@ class Auditor:
         """A charge leaves now: I4, I8 and I9 are looked at in this very moment."""
         world = self._of_world()
         if world.db.in_transaction():
-            self._found("I8: a charge left while a transaction was open")
+            self.found("I8: a charge left while a transaction was open")
         given = {**world.scope.params, "key": key, "intent_id": url.split("/")[-2]}
         rows = world.db.execute(statement("sending"), given)
         if not rows:
-            self._found("I9: a charge left without a committed trace")
+            self.found("I9: a charge left without a committed trace")
             return
         self._trace(key, *rows[0])
 
@@ -48,13 +49,13 @@ class Auditor:
         self, key: str, attempt: str, invoice: str, seq: int, state: str, in_time: Any, held: Any
     ) -> None:
         if state != "sending" or not held:
-            self._found(f"I9: a charge left while its attempt was {state}, held: {held}")
+            self.found(f"I9: a charge left while its attempt was {state}, held: {held}")
         if not in_time:
-            self._found("I4: a charge left after its hold had ended")
+            self.found("I4: a charge left after its hold had ended")
         if attempt in self._sent:
-            self._found("I9: an attempt was sent twice")
+            self.found("I9: an attempt was sent twice")
         if self._keys.setdefault((invoice, seq), key) != key:
-            self._found("I1: one number of an invoice went out under two keys")
+            self.found("I1: one number of an invoice went out under two keys")
         self._sent[attempt] = len(self._of_world().twin.requests)
 
     def look(self, step: str = "") -> None:
@@ -62,19 +63,19 @@ class Auditor:
         world = self._of_world()
         if step in ENDINGS:
             for _, state in world.db.execute(statement("orphans"), world.scope.params):
-                self._found(f"I6: a hold ended while its attempt was {state}")
+                self.found(f"I6: a hold ended while its attempt was {state}")
         events = len(world.twin.accounts[0].events)
         if events != self._events:
             self._events = events
             if any(count > 1 for count in Ledger(world.twin).paid().values()):
-                self._found("I1: an invoice was paid twice")
+                self.found("I1: an invoice was paid twice")
 
     def judge(self) -> Rows:
         """In the end, when nothing breaks any more; the rows that were judged."""
         rows = rows_of(self._of_world())
         for check in CHECKS:
             for found in check(self, rows):
-                self._found(found)
+                self.found(found)
         return rows
 
     def request_of(self, attempt: str) -> Entry | None:
@@ -91,7 +92,8 @@ class Auditor:
         assert self.world is not None
         return self.world
 
-    def _found(self, violation: str) -> None:
+    def found(self, violation: str) -> None:
+        """An invariant is broken; said once a world, and told in its story."""
         if violation not in self.violations:
             self.violations.append(violation)
             self._of_world().tell("AUDITOR", violation)
@@ -112,10 +114,11 @@ def _every_success_is_recorded_once(auditor: Auditor, rows: Rows) -> Iterator[st
 
 def _paid_is_paid(auditor: Auditor, rows: Rows) -> Iterator[str]:
     stands = auditor.ledger.paid()
-    noticed = {notice["invoice_id"] for notice in rows["notices"]}
+    twice = {one["invoice_id"] for one in rows["notices"] if one["code"] == DUPLICATE}
+    noticed = {one["invoice_id"] for one in rows["notices"] if one["code"].startswith("payment.")}
     for invoice in rows["invoices"]:
         paid = stands.get(invoice["id"], 0)
-        if paid > 1 and invoice["id"] not in noticed:
+        if paid > 1 and invoice["id"] not in twice:
             yield "I1: an invoice was paid twice and nobody was told"
         if paid and invoice["status"] != "paid" and invoice["id"] not in noticed:
             yield f"I2: an invoice that Stripe was paid for is {invoice['status']}"

@@ -119,7 +119,7 @@ def _ended(game: _Play, process: Process) -> None:
     game.cast.world.tell(process.name, f"ends: {process.end}")
     if process.bug is not None:
         said = f"{type(process.bug).__name__}: {str(process.bug).splitlines()[0]}"
-        game.auditor.violations.append(f"loud: a process raised {said}")
+        game.auditor.found(f"loud: a process raised {said}")
 
 
 def _calm(game: _Play) -> None:
@@ -136,7 +136,7 @@ def _calm(game: _Play) -> None:
     outside.stripe_catches_up(world)
     outside.banks_speak(world)
     if _settles(game) is None:
-        game.auditor.violations.append("I7: each visit changes something, without an end")
+        game.auditor.found("I7: each visit changes something, without an end")
     world.rows.update(game.auditor.judge()["rules"])
 
 
@@ -160,7 +160,7 @@ def _finish(game: _Play) -> None:
     while game.cast.living and game.steps < STEPS_MOST:
         _step(game, game.cast.world.random.choice(game.cast.living))
     if game.cast.living:
-        game.auditor.violations.append("I7: work without an end")
+        game.auditor.found("I7: work without an end")
         for process in list(game.cast.living):
             process.die()
             game.cast.living.remove(process)

@@ -1,0 +1,116 @@
+"""The auditor sees at Stripe what the rows do not say, and in the rows what Stripe did."""
+
+from collections.abc import Callable
+
+import pytest
+
+from anchorhold.sim import outside
+from anchorhold.sim.auditor import Auditor
+from anchorhold.sim.db import Connection
+from anchorhold.sim.world import World, at_once
+from anchorhold.twin.world import SECRET_KEY
+from tests.sim.conftest import next_number
+
+Made = tuple[World, Auditor]
+
+
+@pytest.fixture
+def audited(ground: Connection) -> Made:
+    """A world with one prepared invoice whose card pays, and its auditor."""
+    auditor = Auditor()
+    world = World(ground, 1, auditor.leaving, number=next_number())
+    auditor.world = world
+    at_once(world.begin(["pm_card_visa"], 1000))
+    at_once(world.prepare("preparer"))
+    return world, auditor
+
+
+def pay_at_stripe(world: World) -> None:
+    """A success at Stripe for the invoice, on an intent of its own, that nobody here made."""
+    customer = next(iter(world.twin.accounts[0].customers))["id"]
+    said = outside.ask(
+        world,
+        "POST",
+        "/v1/payment_intents",
+        SECRET_KEY,
+        amount=1000,
+        currency="eur",
+        customer=customer,
+        payment_method="pm_card_visa",
+        confirm="true",
+        off_session="true",
+        **{"metadata[anchorhold_invoice_id]": world.invoices[0]},
+    )
+    assert said == "done"
+
+
+def found_in_the_end(audited: Made) -> list[str]:
+    audited[1].judge()
+    return audited[1].violations
+
+
+def test_a_charged_invoice_is_sound(audited: Made) -> None:
+    assert at_once(audited[0].work("worker")) == "A1 paid"
+    audited[1].look()
+    assert found_in_the_end(audited) == []
+
+
+def test_two_successes_are_seen_at_once(audited: Made) -> None:
+    world, auditor = audited
+    at_once(world.work("worker"))
+    pay_at_stripe(world)
+    auditor.look()
+    assert auditor.violations == ["I1: an invoice was paid twice"]
+
+
+def test_a_success_that_nobody_recorded_is_seen(audited: Made) -> None:
+    pay_at_stripe(audited[0])
+    assert found_in_the_end(audited) == [
+        "I2: 1 successes at Stripe, 0 payments recorded",
+        "I2: an invoice that Stripe was paid for is open",
+    ]
+
+
+SPOILED: dict[str, Callable[[World], object]] = {
+    "I2: 1 successes at Stripe, 0 payments recorded": lambda world: change(
+        world, "DELETE FROM anchorhold.payment"
+    ),
+    "I3: a closed invoice can still be paid": lambda world: change(
+        world, "UPDATE anchorhold.invoice SET status = 'uncollectible'"
+    ),
+    "I6: an attempt ended as not sent, and Stripe carried it out": lambda world: change(
+        world, "UPDATE anchorhold.attempt SET state = 'not_sent'"
+    ),
+}
+
+
+def change(world: World, statement: str) -> None:
+    world.db.execute(
+        f"{statement} WHERE account_id = %(account_id)s".encode(),
+        {"account_id": world.scope.account_id},
+    )
+
+
+@pytest.mark.parametrize("violation", SPOILED)
+def test_spoiled_rows_are_seen(audited: Made, violation: str) -> None:
+    world, _ = audited
+    if not violation.startswith("I3"):
+        at_once(world.work("worker"))
+    SPOILED[violation](world)
+    assert violation in found_in_the_end(audited)
+
+
+def test_a_hold_that_is_left_is_seen(audited: Made) -> None:
+    world, _ = audited
+    work = world.work("worker")
+    while work.send(None).name != "confirm_intent":
+        pass
+    work.close()
+    assert found_in_the_end(audited) == ["I5: a hold is left"]
+
+
+def test_a_charge_without_a_trace_is_seen_as_it_leaves(audited: Made) -> None:
+    world, auditor = audited
+    (intent,) = outside.intents_of(world, world.invoices[0])
+    auditor.leaving("a key", f"https://api.stripe.com/v1/payment_intents/{intent['id']}/confirm")
+    assert auditor.violations == ["I9: a charge left without a committed trace"]
