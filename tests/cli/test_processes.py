@@ -12,7 +12,8 @@ from urllib.request import urlopen
 import pytest
 
 from anchorhold import postgres
-from anchorhold.twin import ACCOUNT
+from anchorhold.cli.twin import new_seed
+from anchorhold.twin import ACCOUNT, account_of
 from anchorhold.twin.server import TwinServer
 from tests.cli.desk import CSV, PROGRAM, Desk, program, url_of
 
@@ -118,6 +119,11 @@ def test_a_dry_tick_counts_what_is_due_and_a_tick_does_it(desk: Desk, tmp_path: 
     (row,) = desk.run("tick", "--account", "default", "-o", "json").json()["data"]
     assert (row["checks"], row["checks_by_rule"]) == (1, {"S8": 1})
     assert desk.run("tick", "--dry-run").ndjson()[0]["checks"] == 0
+
+
+def test_each_twin_of_the_program_is_a_stripe_account_of_its_own() -> None:
+    """A twin forgets all: what an earlier one made must not be looked for in the next."""
+    assert account_of(new_seed()) != account_of(new_seed())
 
 
 UNSAFE = {"fsync is off", "full_page_writes is off"}

@@ -1,4 +1,4 @@
-"""`anchorhold demo`: kill workers in mid-charge, then audit from Stripe's side."""
+"""`anchorhold demo`: kill workers while they charge, then audit from Stripe's side."""
 
 import asyncio
 import json
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 WORKERS: Final = 3
 
-HELP = """Kill workers in mid-charge, let recovery finish, and audit from Stripe's side.
+HELP = """Kill workers while they charge, let recovery finish, and audit from Stripe's side.
 
 Real PostgreSQL, real HTTP, real SIGKILL; the twin loses answers, fails with effect and executes
 late. The same invoices, seed and faults then go through a plain retry loop. Exit code 6 when the

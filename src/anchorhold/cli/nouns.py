@@ -27,7 +27,7 @@ NOUNS: Final = (
     Noun("worker", "Charge what is due, confirm what is unclear; until stopped."),
     Noun("tick", "Look through everything once, as workers do every hour."),
     Noun("twin", "Be a Stripe on a local port, with faults if you like."),
-    Noun("demo", "Kill workers in mid-charge, then audit from Stripe's side."),
+    Noun("demo", "Kill workers while they charge, then audit from Stripe's side."),
     Noun("sim", "Play worlds in which everything breaks, and audit them."),
     Noun("bench", "Measure the charge path beside pgbench."),
     Noun("doctor", "Check settings, database, clocks and Stripe key."),

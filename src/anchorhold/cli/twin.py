@@ -8,6 +8,7 @@ import typer
 
 from anchorhold.cli.call import Call, lone, verb
 from anchorhold.domain.refusals import Code, Refusal
+from anchorhold.entropy import random_bytes
 from anchorhold.twin import Rule, rule_from_text
 from anchorhold.twin.server import run
 
@@ -28,7 +29,9 @@ async def twin(
     port: Annotated[
         int, typer.Option("--port", min=0, max=65_535, help="The port; 0 is any free one.")
     ] = 8430,
-    seed: Annotated[str, typer.Option("--seed", help="The same seed, the same ids.")] = "0",
+    seed: Annotated[
+        str | None, typer.Option("--seed", help="The same seed, the same ids; else new ones.")
+    ] = None,
     fault: Annotated[
         list[str] | None,
         typer.Option("--fault", metavar="RULE", help="Kind, when, endpoint; more than once."),
@@ -43,7 +46,7 @@ async def twin(
     """
     del call
     try:
-        await run(host, port, seed, [fault_rule(text) for text in fault or []])
+        await run(host, port, seed or new_seed(), [fault_rule(text) for text in fault or []])
     except OSError as error:
         raise _cannot_listen(error, f"{host}:{port}") or error from error
 
@@ -56,6 +59,11 @@ def _cannot_listen(error: OSError, listen: str) -> Refusal | None:
     option = "--host" if isinstance(error, socket.gaierror) else named
     reason = error.strerror or str(error)
     return Refusal(Code.SETTINGS_INVALID, name=option, reason=reason) if option else None
+
+
+def new_seed() -> str:
+    """A seed that no twin had: its ids and its account are nobody else's."""
+    return random_bytes(4).hex()
 
 
 def fault_rule(text: str) -> Rule:

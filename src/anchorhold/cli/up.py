@@ -21,10 +21,11 @@ from anchorhold.cli.db import bring_up, reach
 from anchorhold.cli.objects import Object
 from anchorhold.cli.output import line, show_one
 from anchorhold.cli.session import load_settings
+from anchorhold.cli.twin import new_seed
 from anchorhold.domain.refusals import Code, Refusal
 from anchorhold.settings import STRIPE_API_BASE, Settings
 from anchorhold.store import accounts
-from anchorhold.twin import ACCOUNT, SECRET_KEY, Twin
+from anchorhold.twin import ACCOUNT, SECRET_KEY, Twin, account_of
 from anchorhold.twin.server import TwinServer
 from anchorhold.twin.server import serve as serve_twin
 from anchorhold.web import health
@@ -90,14 +91,16 @@ async def _needs_twin(settings: Settings) -> bool:
     async with open_app(settings, actor=worker_actor()) as process:
         rows = await accounts.all_accounts(process.deps.db)
     elsewhere = settings.stripe_api_base != STRIPE_API_BASE or settings.stripe_key is not None
-    connected = any(row.stripe_account not in (None, ACCOUNT) for row in rows)
+    owners = [row.stripe_account for row in rows if row.stripe_account]
+    connected = any(not owner.startswith(ACCOUNT) for owner in owners)
     return not elsewhere and not connected
 
 
 @asynccontextmanager
 async def _twin(port: int) -> AsyncGenerator[TwinServer]:
     try:
-        server = await serve_twin(Twin(), port=port)
+        seed = new_seed()
+        server = await serve_twin(Twin(seed=seed, account=account_of(seed)), port=port)
     except OSError as error:
         if error.errno != errno.EADDRINUSE:
             raise

@@ -1,2 +1,4 @@
-"""The proof that anybody can run: real processes are killed in mid-charge, then Stripe's side is
-audited; the same workload through a plain retry loop is shown beside it."""
+"""The proof that anybody can run: workers die while they charge, then Stripe's side is audited.
+
+The same workload goes through a plain retry loop, shown beside it.
+"""

@@ -10,6 +10,7 @@ import psycopg
 import stripe
 
 TRIES = 3
+stripe.enable_telemetry = False  # else it leaves a file in the home of whoever runs the demo
 TABLE = """
     CREATE TABLE IF NOT EXISTS plain_invoice (
         reference text PRIMARY KEY, method text, amount bigint, currency text,

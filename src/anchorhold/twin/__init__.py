@@ -10,7 +10,7 @@ from anchorhold.twin.instruments import BY_LITERAL
 from anchorhold.twin.keyring import ApiKey, KeyState
 from anchorhold.twin.settings import API_VERSION, ClockTime, GoneCustomer, Settings
 from anchorhold.twin.wire import Break, Broken, Request, Response
-from anchorhold.twin.world import ACCOUNT, PUBLISHABLE_KEY, SECRET_KEY, Twin
+from anchorhold.twin.world import ACCOUNT, PUBLISHABLE_KEY, SECRET_KEY, Twin, account_of
 
 __all__ = [
     "ACCOUNT",
@@ -32,6 +32,7 @@ __all__ = [
     "Rule",
     "Settings",
     "Twin",
+    "account_of",
     "rule_from_json",
     "rule_from_text",
 ]

@@ -22,7 +22,7 @@ from anchorhold.twin.faults import Rule
 from anchorhold.twin.settings import Settings
 from anchorhold.twin.webhooks import Hook
 from anchorhold.twin.wire import Break, Broken, Request, Response
-from anchorhold.twin.world import PUBLISHABLE_KEY, SECRET_KEY, Twin
+from anchorhold.twin.world import PUBLISHABLE_KEY, SECRET_KEY, Twin, account_of
 
 _RESET = struct.pack("ii", 1, 0)
 """SO_LINGER on with no wait: closing sends a reset."""
@@ -190,8 +190,12 @@ async def run(
     webhooks: Sequence[Hook] = (),
     settings: Settings | None = None,
 ) -> None:
-    """Serve a new twin until SIGTERM or SIGINT; prints the address and the keys first."""
-    twin = Twin(seed=seed, faults=faults, settings=settings)
+    """Serve a new twin until SIGTERM or SIGINT; prints the address and the keys first.
+
+    Its Stripe account is the seed's own: a twin forgets all at its end, and what refers to another
+    twin's objects must not look for them here.
+    """
+    twin = Twin(seed=seed, faults=faults, settings=settings, account=account_of(seed))
     server = TwinServer(twin, host, port, webhooks, seed)
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()

@@ -24,6 +24,12 @@ SECRET_KEY = "sk_test_twin"  # noqa: S105 - the twin's own, worth nothing anywhe
 PUBLISHABLE_KEY = "pk_test_twin"
 ACCOUNT = "acct_twin"
 
+
+def account_of(seed: int | str) -> str:
+    """A Stripe account of its own for this seed: what another twin made is not found in it."""
+    return f"{ACCOUNT}_{seed}"
+
+
 Listener = Callable[[Account, Obj], None]
 """Told of every event as it is made."""
 
@@ -39,7 +45,7 @@ class _Due:
 class Twin:
     """Stripe, as far as it is simulated. `seed` decides ids and faults, `clock` the time.
 
-    It opens one test-mode account, `ACCOUNT`, with `SECRET_KEY` and `PUBLISHABLE_KEY`.
+    It opens one test-mode account, `account`, with `SECRET_KEY` and `PUBLISHABLE_KEY`.
     """
 
     def __init__(
@@ -49,6 +55,7 @@ class Twin:
         clock: Seconds | None = None,
         settings: Settings | None = None,
         faults: Iterable[Rule] = (),
+        account: str = ACCOUNT,
     ) -> None:
         self.settings = settings or Settings()
         self.clock: Seconds = clock or WallClock()
@@ -62,7 +69,7 @@ class Twin:
         self._due: list[_Due] = []
         self._scheduled = 0
         self._now: float | None = None
-        self.open_account(ACCOUNT, SECRET_KEY, PUBLISHABLE_KEY)
+        self.open_account(account, SECRET_KEY, PUBLISHABLE_KEY)
 
     def open_account(
         self, id_: str, *keys: str, country: str = "US", livemode: bool = False
@@ -74,8 +81,10 @@ class Twin:
             self.keyring.add(ApiKey(secret, account))
         return account
 
-    def account(self, id_: str = ACCOUNT) -> Account:
-        """The account with this id; KeyError when there is none."""
+    def account(self, id_: str | None = None) -> Account:
+        """The account with this id, or the first one; KeyError when there is none."""
+        if id_ is None:
+            return self.accounts[0]
         for account in self.accounts:
             if account.id == id_:
                 return account
