@@ -130,3 +130,15 @@ def test_a_story_is_told_from_the_beginning(desk: Desk, tmp_path: Path) -> None:
         "attempt.claimed",
         "payment.paid",
     ]
+
+
+@pytest.mark.parametrize(
+    ("cause", "words"),
+    [
+        ("another_request", "another request is at work at Stripe; the hold stays"),
+        ("key_reused", "an earlier request under this key did reach Stripe; the hold stays"),
+        ("intent_not_shown", "Stripe does not show the PaymentIntent to this key; the hold stays"),
+    ],
+)
+def test_a_hold_that_was_kept_says_by_which_answer(cause: str, words: str) -> None:
+    assert sentence(entry("attempt.sending", cause=cause)) == words

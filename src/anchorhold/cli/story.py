@@ -24,6 +24,14 @@ REFUSED: Final = "attempt.failed, refused"
 NEXT_INTENT: Final = "attempt.superseded, canceled"
 """Superseded because its intent is cancelled, so the next attempt cannot confirm that one."""
 
+KEY_REUSED: Final = "attempt.sending, key used before"
+NOT_SHOWN: Final = "attempt.sending, intent not shown"
+KEPT_BY_CAUSE: Final = {
+    Cause.KEY_REUSED.value: KEY_REUSED,
+    Cause.INTENT_NOT_SHOWN.value: NOT_SHOWN,
+}
+"""Rows A9 and A11 keep the hold for reasons of their own."""
+
 SETUP_FAULTS: Final = frozenset(row.id for row in OUTCOME if row.meaning is Meaning.SETUP_FAULT)
 
 SENTENCES: Final[Mapping[str, str]] = {
@@ -34,7 +42,9 @@ SENTENCES: Final[Mapping[str, str]] = {
     "collection.blocked": "collecting is blocked: Stripe refused the set-up ({error})",
     "attempt.claimed": "took the hold for {kind}, {money}, until {hold_until}",
     KEPT_CLAIM: "the PaymentIntent could not be cancelled yet{why}; the hold stays",
-    "attempt.sending": "another request is at work at Stripe{why}; the hold stays",
+    "attempt.sending": "another request is at work at Stripe; the hold stays",
+    KEY_REUSED: "an earlier request under this key did reach Stripe; the hold stays",
+    NOT_SHOWN: "Stripe does not show the PaymentIntent to this key; the hold stays",
     "attempt.succeeded": "the charge succeeded",
     "attempt.failed": "the bank declined: {declined}",
     REFUSED: "Stripe refused the request before any charge: {declined}; collecting is blocked",
@@ -45,8 +55,6 @@ SENTENCES: Final[Mapping[str, str]] = {
     "same PaymentIntent, which succeeds at most once",
     NEXT_INTENT: "Stripe shows no charge of this attempt, and its PaymentIntent is cancelled; the "
     "next one can be prepared",
-    "attempt.presumed_none": "Stripe showed nothing for this attempt after 24 hours",
-    "attempt.fenced": "the key was used up at Stripe: the charge never ran and cannot",
     "hold.kept": "asked Stripe and kept the hold{why}",
     "following.began": "PaymentIntent {stripe_intent_id} is followed from now on",
     "following.ended": "the followed PaymentIntent ended without money: {declined}",
@@ -76,6 +84,8 @@ def _told_apart(entry: JournalEntry) -> str:
             return REFUSED
         case "attempt.superseded" if entry.detail.get("cause") == Cause.INTENT_CANCELED:
             return NEXT_INTENT
+        case "attempt.sending":
+            return KEPT_BY_CAUSE.get(str(entry.detail.get("cause")), entry.what)
         case _:
             return entry.what
 
