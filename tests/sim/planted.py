@@ -129,6 +129,17 @@ BUGS = (
         range(230, 350),
     ),
     Bug("the re-check is dropped", _recheck_dropped, ("I9",)),
+    Bug(
+        "the re-check marks the attempt and compares nothing",
+        without(
+            ("AND i.hold_until = %(hold_until)s\n", "\n"),
+            ("AND i.hold_attempt = %(attempt_id)s AND i.charge_seq = %(seq)s\n", "\n"),
+            ("AND i.hold_until - anchorhold.now() >= make_interval(secs => %(min_left_s)s)", ""),
+            ("AND a.state = 'claimed'", ""),
+            where="WITH eased AS",
+        ),
+        ("loud: a process raised TypeError", "I9"),
+    ),
     Bug("the key depends on the kind of attempt", _key_per_kind, ("I1: one number",)),
     Bug("the deadline does not end with the hold", _no_deadline, ("I4",)),
     Bug(
