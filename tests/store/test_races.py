@@ -27,16 +27,18 @@ async def test_the_second_acts_on_what_the_first_left(
     stage: Stage, first: str, scene: Scene
 ) -> None:
     """The first holds its transaction open; the second waits for it, or does without it."""
+    met = {}
     async with two(scene.conninfo) as pair:
         for second in stage.acts:
             apart = scene.apart()
+            met[apart.scope.account_id] = f"{first}, then {second}"
             (state,) = await stage.arrange(apart, 1)
             await stage.acts[first](pair.first, apart, state)
             task = asyncio.create_task(stage.acts[second](pair.second, apart, state))
             await pair.waits(pair.second, task)
             await pair.first.conn.commit()
             await task
-            assert broken(scene) == [], f"{first}, then {second}"
+    assert broken(scene) == [], met
 
 
 @pytest.mark.parametrize("outcome", OUTCOMES, ids=str)
@@ -70,16 +72,18 @@ async def test_two_who_waited_for_a_third_go_on_without_a_deadlock(
     stage: Stage, first: str, scene: Scene
 ) -> None:
     """Both have taken what they take before the invoice's row, which a third one holds."""
+    met = {}
     async with two(scene.conninfo) as pair, third(scene.conninfo) as holder:
         await pair.first.conn.set_autocommit(True)
         for second in stage.acts:
             apart = scene.apart()
+            met[apart.scope.account_id] = f"{first}, beside {second}"
             (state,) = await stage.arrange(apart, 1)
             await holder.execute(HOLD_ROW, [apart.scope.account_id, invoice_of(state)])
             tasks = await _queue(pair, apart, stage, (first, second), state)
             await holder.commit()
             await asyncio.gather(*tasks)
-            assert broken(scene) == [], f"{first}, beside {second}"
+    assert broken(scene) == [], met
 
 
 HOLD_ROW = "SELECT FROM anchorhold.invoice WHERE account_id = %s AND id = %s FOR UPDATE"

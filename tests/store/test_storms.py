@@ -15,7 +15,7 @@ from tests.store.scene import Scene
 
 T = TypeVar("T")
 
-INVOICES = 200
+INVOICES = 120
 AT_ONCE = 3
 
 
