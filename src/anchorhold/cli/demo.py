@@ -11,7 +11,7 @@ from typing import Annotated, Final, TypeVar
 import typer
 from rich.console import Console
 
-from anchorhold.domain.refusals import Exit
+from anchorhold.domain.refusals import Exit, Refusal
 from anchorhold.entropy import random_bytes
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -70,4 +70,11 @@ async def _unless_stopped(playing: Awaitable[T]) -> T:
     task = asyncio.ensure_future(playing)
     for number in (signal.SIGTERM, signal.SIGHUP):
         asyncio.get_running_loop().add_signal_handler(number, task.cancel)
-    return await task
+    try:
+        return await task
+    except Refusal:
+        current = asyncio.current_task()
+        if current is None or not current.cancelling():
+            raise
+        # Ctrl-C also hit what was being started, which therefore failed.
+        raise asyncio.CancelledError from None

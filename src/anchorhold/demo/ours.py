@@ -72,8 +72,8 @@ async def run(scene: Scene, conninfo: str, tell: Tell) -> Outcome:
         env = inherited(_settings(scene, server.url))
         await _set_up(scene, env)
         herd = _workers(scene, env)
-        await herd.start()
         try:
+            await herd.start()
             await _until_done(scene, conninfo, herd, tell)
             asked = await _ask_the_operator(env, conninfo)
         finally:

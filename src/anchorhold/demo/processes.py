@@ -29,7 +29,13 @@ async def program(env: Mapping[str, str], *args: str) -> str:
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
     )
-    out, err = await process.communicate()
+    try:
+        out, err = await process.communicate()
+    finally:
+        # Whoever is cancelled here leaves nobody who works on in the demo's folder.
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
     if process.returncode:
         raise ProgramError(f"anchorhold {' '.join(args)}: {err.decode().strip()}")
     return out.decode()

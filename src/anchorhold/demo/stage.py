@@ -8,17 +8,21 @@ from anchorhold.demo.ours import Outcome, Standing
 from anchorhold.demo.plain import PlainOutcome
 from anchorhold.demo.report import as_json, tell
 from anchorhold.demo.scene import Scene
+from anchorhold.domain.refusals import Code, Refusal
 
 __all__ = ["Scene", "as_json", "play", "tell"]
 
 
 async def play(scene: Scene, talk: Console) -> tuple[Outcome, PlainOutcome]:
-    """Anchorhold's half, then the plain loop's; both have ended and nothing runs any more."""
+    """Anchorhold's half, then the plain loop's; both have ended and nothing runs any more.
+
+    Raises Refusal: embedded_database_failed.
+    """
     talk.print(
         f"Seed {scene.seed}: {scene.invoices} invoices, {scene.workers} workers, "
         f"{scene.kills} of them to be killed with SIGKILL at random moments."
     )
-    started = postgres.start(scene.folder / "postgres")
+    started = _started(scene)
     try:
         with talk.status("Anchorhold: importing") as status:
 
@@ -43,3 +47,12 @@ async def play(scene: Scene, talk: Console) -> tuple[Outcome, PlainOutcome]:
     finally:
         postgres.stop(scene.folder / "postgres")
     return outcome, other
+
+
+def _started(scene: Scene) -> postgres.Server:
+    try:
+        return postgres.start(scene.folder / "postgres")
+    except postgres.PostgresError as error:
+        raise Refusal(
+            Code.EMBEDDED_DATABASE_FAILED, reason=error.sentence, advice=error.next_step
+        ) from error

@@ -90,6 +90,8 @@ def make_cluster(folder: Folder, identity: Identity, *, durable: bool) -> None:
         [*command, "-D", str(folder.unfinished)],
         env=ENVIRONMENT,
         cwd="/",
+        # Ctrl-C in a terminal is for us to answer, and initdb would only say that it failed.
+        start_new_session=True,
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
