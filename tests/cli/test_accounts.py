@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from anchorhold.domain import ids
 from anchorhold.twin import ACCOUNT, SECRET_KEY
 from anchorhold.twin.server import TwinServer
 from tests.cli.desk import Desk
@@ -108,3 +109,27 @@ def test_a_mode_that_is_not_connected_has_no_key(desk: Desk, twin: TwinServer) -
     ran = desk.run("account", "check", "--live")
     assert ran.code == 2
     assert "[stripe_key_missing]" in ran.err
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "",
+        " ",
+        " acme",
+        "a\nb",
+        "\x1b[31m",
+        "a\u202eb",
+        "x" * 81,
+        ids.make(ids.ACCOUNT, 0, bytes(10)),
+    ],
+)
+@pytest.mark.parametrize("verb", ["create", "connect"])
+def test_a_name_that_no_list_could_show_is_wrong_usage(verb: str, name: str, desk: Desk) -> None:
+    desk.monkeypatch.setenv("ANCHORHOLD_STRIPE_KEY", SECRET_KEY)
+    before = desk.sql("SELECT id FROM anchorhold.account")
+    ran = desk.run("account", verb, name)
+    assert (ran.code, ran.out) == (2, "")
+    assert "[usage]" in ran.err
+    assert "\x1b" not in ran.err
+    assert desk.sql("SELECT id FROM anchorhold.account") == before

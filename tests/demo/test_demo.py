@@ -70,7 +70,7 @@ def test_scripts_find_every_figure(figures: dict[str, object]) -> None:
 
 
 @pytest.mark.xdist_group("demo")
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT])
 def test_whoever_stops_it_finds_nothing_left_behind(number: signal.Signals, tmp_path: Path) -> None:
     with playing(tmp_path) as demo:
         workers = children_of(demo.pid)

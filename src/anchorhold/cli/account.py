@@ -7,7 +7,7 @@ import typer
 
 from anchorhold.cli import objects
 from anchorhold.cli.call import Call, Format, noun, verb
-from anchorhold.cli.connecting import accepted, ask_for_key, connect
+from anchorhold.cli.connecting import accepted, ask_for_key, connect, require_fit
 from anchorhold.cli.objects import Object
 from anchorhold.cli.output import Column, console, print_json, show_one, table
 from anchorhold.cli.session import opened, session
@@ -55,6 +55,7 @@ async def create(call: Call, name: Name = DEFAULT) -> None:
 
     An account is one tenant: its customers, invoices and Stripe keys. `connect` makes one too.
     """
+    require_fit(name)
     async with opened() as process:
         made = await accounts.create(process.deps.db, new_id(ACCOUNT), name)
     if made is None:

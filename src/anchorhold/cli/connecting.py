@@ -5,6 +5,7 @@ where every user of the machine could read it.
 """
 
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 
 import typer
@@ -21,6 +22,7 @@ from anchorhold.providers import new_connection
 from anchorhold.store import accounts, customers
 
 KEY_SETTING = "ANCHORHOLD_STRIPE_KEY"
+NAME_MAX = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +59,25 @@ def is_live(secret: str) -> bool:
     return secret.partition("_")[2].startswith("live_")
 
 
+def require_fit(name: str) -> None:
+    """A new account may have this name: lists can show it, and it is nobody's id.
+
+    Raises BadParameter, which is wrong usage.
+    """
+    if not name.isprintable() or name != name.strip() or not 0 < len(name) <= NAME_MAX:
+        reason = f"a name has 1 to {NAME_MAX} printable characters and no blanks around them"
+        raise typer.BadParameter(f"{name[:NAME_MAX]!r}: {reason}.")
+    with suppress(Refusal):
+        ACCOUNT.parse(name)
+        raise typer.BadParameter(f"{name} is the id of an account that is not here.")
+
+
 async def account_named(app: App, name: str) -> AccountId:
-    """The account of this name or id, made now if there is none."""
+    """The account of this name or id, made now if there is none; wrong usage: no fit name."""
     for row in await accounts.all_accounts(app.deps.db):
         if name in (row.id, row.name):
             return row.id
+    require_fit(name)
     made = await accounts.create(app.deps.db, new_id(ACCOUNT), name)
     return made or await account_named(app, name)
 
