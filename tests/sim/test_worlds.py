@@ -49,6 +49,8 @@ def test_rows_that_nobody_came_by_are_named() -> None:
 SOUND = {
     3847: "written off while a debit runs: the next visit but one sees that the intent ended",
     8524: "an id that is older than its claim: the attempt that sends is not the newest by id",
+    15493: "paid on the page and settled between re-check and send: the trace is there, superseded",
+    22071: "the same with two invoices",
 }
 """Worlds that the auditor once misjudged."""
 

@@ -18,6 +18,8 @@ Rows = dict[str, Any]
 
 ENDINGS = frozenset({"holds.end", "payments.settle", "attempts.late_decline", "follows.end"})
 """Statements that can end a hold."""
+TRACED = frozenset({"sending", "superseded", "succeeded"})
+"""States of a charge that leaves: marked, or proven since its re-check by a success on the page."""
 DUPLICATE = "payment.duplicate_charge"
 PAYABLE = frozenset({"requires_payment_method", "requires_confirmation", "requires_action"})
 
@@ -48,7 +50,7 @@ class Auditor:
     def _trace(
         self, key: str, attempt: str, invoice: str, seq: int, state: str, in_time: Any, held: Any
     ) -> None:
-        if state != "sending" or not held:
+        if state not in TRACED or not held:
             self.found(f"I9: a charge left while its attempt was {state}, held: {held}")
         if not in_time:
             self.found("I4: a charge left after its hold had ended")

@@ -1,5 +1,5 @@
 -- The committed trace of a request that is leaving now. Attempts that sent nothing share the key
--- of the next one, and an id may be older than its claim: the one that is sending comes first.
+-- of the next one, and an id may be older than its claim: the one that holds comes first.
 SELECT a.id, a.invoice_id, a.seq, a.state, a.hold_until > anchorhold.now() AS in_time,
        coalesce(i.hold_attempt = a.id AND i.hold_until = a.hold_until, false) AS held
   FROM anchorhold.attempt a
@@ -7,5 +7,5 @@ SELECT a.id, a.invoice_id, a.seq, a.state, a.hold_until > anchorhold.now() AS in
     ON i.account_id = a.account_id AND i.livemode = a.livemode AND i.id = a.invoice_id
  WHERE a.account_id = %(account_id)s AND a.livemode = %(livemode)s
    AND a.idempotency_key = %(key)s AND a.intent_id = %(intent_id)s
- ORDER BY a.state = 'sending' DESC, a.id DESC
+ ORDER BY held DESC, a.state = 'sending' DESC, a.id DESC
  LIMIT 1
