@@ -38,6 +38,7 @@ def pooler(conninfo: str, *, sessions: int) -> Generator[str]:
 
     All clients share so many sessions, and each of them meets what another one left there.
     """
+    assert PROGRAM, "pgbouncer is not installed: apt-get install -y pgbouncer"
     folder = Path(tempfile.mkdtemp(prefix="pooler-", dir=databases.scratch()))
     try:
         process = _start(folder, conninfo, sessions)
