@@ -20,6 +20,8 @@ T = TypeVar("T")
 IdT = TypeVar("IdT", bound=str)
 
 GENERIC = "SET plan_cache_mode = force_generic_plan"
+# Parallel workers read past a LIMIT as far as chance lets them: a count of pages needs one reader.
+ALONE = "SET max_parallel_workers_per_gather = 0"
 NEWEST = "SELECT name FROM pg_prepared_statements WHERE NOT from_sql AND statement = %s"
 
 

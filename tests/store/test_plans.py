@@ -41,7 +41,7 @@ from anchorhold.store.views_invoices import InvoiceFilter
 from anchorhold.store.watches import Watched
 from tests import database as databases
 from tests.store import million
-from tests.store.explain import GENERIC, ExplainDb
+from tests.store.explain import ALONE, GENERIC, ExplainDb
 from tests.store.million import number
 from tests.store.scene import ACTOR, DECLINE, NO_TRACE, OURS, success
 from tests.store.statements import statements
@@ -273,6 +273,7 @@ async def _db(conninfo: str) -> AsyncGenerator[ExplainDb]:
     conn = await AsyncConnection.connect(conninfo, options=OPTIONS)
     async with conn:
         await conn.execute(GENERIC)
+        await conn.execute(ALONE)
         yield ExplainDb(conn)
         await conn.rollback()
 
