@@ -48,12 +48,16 @@ class AttemptState(StrEnum):
     NOT_SENT = "not_sent"
     SUPERSEDED = "superseded"
     """The intent showed no charge of this attempt; a late one can only be that same intent."""
+    FENCED = "fenced"
+    """Direct: the request never ran, and its key can run nothing any more."""
+    PRESUMED_NONE = "presumed_none"
+    """Direct: Stripe showed nothing for a day. Not proven: it stays on the audit."""
 
 
 RUNNING = frozenset({AttemptState.CLAIMED, AttemptState.SENDING, AttemptState.UNKNOWN})
 """States in which the attempt's own hold may not end."""
 
-UNPROVEN = RUNNING | {AttemptState.SUPERSEDED}
+UNPROVEN = RUNNING | {AttemptState.SUPERSEDED, AttemptState.PRESUMED_NONE}
 """States whose end is not certain; every other one is proven."""
 
 
@@ -79,6 +83,12 @@ class Cause(StrEnum):
     CUSTOMER_IS_PAYING = "customer_is_paying"
     INTENT_SUCCEEDED = "intent_succeeded"
     NO_TRACE = "no_trace"
+    CALLER_CANCELLED = "caller_cancelled"
+    NEVER_RAN = "never_ran"
+    NOTHING_AFTER_A_DAY = "nothing_after_a_day"
+    DONE = "done"
+    REFUSED = "refused"
+    OWNER_GONE = "owner_gone"
 
 
 @dataclass(frozen=True, slots=True)

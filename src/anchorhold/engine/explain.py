@@ -11,8 +11,8 @@ from anchorhold.domain.refusals import NOTHING_SENT, Code, Refusal
 from anchorhold.domain.scope import Scope
 from anchorhold.domain.sweep import HoldFacts, decide, find
 from anchorhold.engine import follow
+from anchorhold.engine.check import check, look
 from anchorhold.engine.deps import Connected, Deps
-from anchorhold.engine.sweep import check, look
 from anchorhold.store import checks, follows, invoices
 from anchorhold.store.invoices import Standing
 

@@ -1,0 +1,240 @@
+"""One check of a stale hold: ask Stripe what its charge did, act by compare-and-set (section 6)."""
+
+from dataclasses import dataclass, replace
+
+from anchorhold.domain.answer import UNDER_WAY, IntentStatus, IntentView
+from anchorhold.domain.attempt import RUNNING, AttemptState, Cause
+from anchorhold.domain.ids import InvoiceId
+from anchorhold.domain.intent import IntentState
+from anchorhold.domain.invoice import PaymentStatus
+from anchorhold.domain.outcome import End
+from anchorhold.domain.payment import Source, Success
+from anchorhold.domain.scope import Scope
+from anchorhold.domain.sweep import (
+    Act,
+    Evidence,
+    Found,
+    HoldFacts,
+    Row,
+    decide,
+    find,
+    made_by_own_attempt,
+    state_of_followed,
+)
+from anchorhold.engine import evidence as evidences
+from anchorhold.engine.deps import Connected, Deps
+from anchorhold.store import checks, holds, payments
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """One check: the deciding row, None when the hold was gone; whether Stripe answered at all."""
+
+    rule: str | None
+    answered: bool = True
+
+
+async def check(
+    deps: Deps, connected: Connected | None, scope: Scope, invoice_id: InvoiceId
+) -> Checked:
+    """One hold was asked about and acted on by the row that fits; nothing if it moved meanwhile.
+
+    A live hold is its owner's: only one that has ended is asked about.
+    """
+    facts = await checks.facts(deps.db, scope, invoice_id)
+    if facts is None or facts.live:
+        return Checked(None)
+    seen = await look(deps, connected, facts)
+    rule = await _act_on_all(deps, connected, facts, seen)
+    return Checked(rule, seen.answered)
+
+
+async def look(deps: Deps, connected: Connected | None, facts: HoldFacts) -> Evidence:
+    """What Stripe shows; a mode without usable credentials is a refused read (S15)."""
+    if connected is None:
+        return Evidence(unread=evidences.Unread.REFUSED, error="Stripe is not connected")
+    return await evidences.gather(connected, facts, deps.timing)
+
+
+async def _act_on_all(
+    deps: Deps, connected: Connected | None, facts: HoldFacts, seen: Evidence
+) -> str | None:
+    """Rows that go on act first; then the rows are read again and one row ends the check."""
+    found = find(facts, seen)
+    going_on = [row for row in decide(found, facts.status) if row.goes_on]
+    for row in going_on:
+        await _record(deps, facts, seen, row)
+    now = await checks.facts(deps.db, facts.token.scope, facts.token.invoice_id)
+    if now is None or now.live or now.token.attempt_id != facts.token.attempt_id:
+        return going_on[-1].id if going_on else None
+    rest = found - {Found.PAID, Found.REFUNDED} or frozenset({Found.NOTHING})
+    row = decide(rest, now.status)[-1]
+    await _act(deps, connected, now, seen, row)
+    return row.id
+
+
+async def _record(deps: Deps, facts: HoldFacts, seen: Evidence, row: Row) -> None:
+    """S1 and S2: each success has its payment row, oldest first."""
+    refunded = row.act is Act.RECORD_REFUNDED
+    succeeded = [
+        intent
+        for intent in reversed(seen.intents)  # Stripe lists newest first, in whole seconds
+        if intent.status is IntentStatus.SUCCEEDED and intent.paid is not refunded
+    ]
+    for intent in sorted(succeeded, key=lambda intent: intent.created):
+        await _settle(deps, facts, seen, intent)
+        if refunded:
+            deps.log.error("payment.found_refunded", invoice=facts.token.invoice_id, rule=row.id)
+
+
+async def _settle(deps: Deps, facts: HoldFacts, seen: Evidence, intent: IntentView) -> None:
+    own = made_by_own_attempt(facts, intent.latest_charge)
+    ends = intent.id == facts.own_intent and not _unfollowed(facts, seen)
+    settled = await payments.settle(
+        deps.db,
+        facts.token.scope,
+        facts.token.invoice_id,
+        Success.of(intent, facts.own.id if own else None),
+        Source.SWEEP,
+        actor=deps.actor,
+        rule="S2" if not intent.paid else "S1",
+        clears=facts.token if ends else None,
+    )
+    deps.log.info(
+        "sweep.settled",
+        invoice=facts.token.invoice_id,
+        intent=intent.id,
+        verdict=settled.verdict if settled else None,
+    )
+
+
+def _unfollowed(facts: HoldFacts, seen: Evidence) -> bool:
+    return Found.PROCESSING in find(facts, seen)
+
+
+async def _act(
+    deps: Deps, connected: Connected | None, facts: HoldFacts, seen: Evidence, row: Row
+) -> None:
+    match row.act:
+        case Act.ALARM | Act.KEEP:
+            await _keep(deps, facts, seen, row)
+        case Act.CANCEL:
+            await _cancel(deps, connected, facts, seen, row)
+        case Act.FOLLOW | Act.CLEAR | Act.DECLINE | Act.SUPERSEDE:
+            await _end(deps, facts, _ending(facts, seen, row))
+        case Act.SETTLE | Act.RECORD_REFUNDED:
+            raise AssertionError("rows that go on were acted on before")
+
+
+async def _keep(deps: Deps, facts: HoldFacts, seen: Evidence, row: Row) -> None:
+    if row.act is Act.ALARM:
+        deps.log.error(
+            "sweep.refused", invoice=facts.token.invoice_id, rule=row.id, error=seen.error
+        )
+    await checks.keep(
+        deps.db,
+        facts.token,
+        rule=row.id,
+        error=seen.error,
+        actor=deps.actor,
+        follows=facts.followed_intent_id is not None,
+    )
+
+
+async def _cancel(
+    deps: Deps, connected: Connected | None, facts: HoldFacts, seen: Evidence, row: Row
+) -> None:
+    """What can still be paid and must not is cancelled; the next check sees what came of it."""
+    wanted = Found.STRAY if row.id == "S6" else Found.PAYABLE
+    for intent in seen.intents:
+        found = find(facts, replace(seen, intents=(intent,)))
+        if connected is not None and seen.until is not None and wanted in found:
+            await connected.provider.cancel_intent(intent.id, seen.until)
+    await _keep(deps, facts, seen, row)
+
+
+async def _end(deps: Deps, facts: HoldFacts, end: End) -> None:
+    """Clear by compare-and-set on everything that was read (H2, F8)."""
+    if facts.own.state not in RUNNING:
+        end = replace(
+            end,
+            state=facts.own.state,
+            cause=None,
+            decline=None,
+            charge_id=None,
+            moves_seq=False,
+            fails_twice=False,
+        )
+    ended = await holds.end(
+        deps.db,
+        facts.token,
+        end,
+        states=frozenset({facts.own.state}),
+        statuses=frozenset({facts.status}),
+        actor=deps.actor,
+        source="sweep",
+    )
+    deps.log.info(
+        "sweep.cleared", invoice=facts.token.invoice_id, rule=end.rule, won=ended is not None
+    )
+
+
+def _ending(facts: HoldFacts, seen: Evidence, row: Row) -> End:
+    match row.act:
+        case Act.FOLLOW:
+            newest = max(
+                (i for i in seen.intents if i.status in UNDER_WAY),
+                key=lambda intent: intent.created,
+            )
+            return End(
+                row.id,
+                state_of_followed(facts, newest),
+                Cause.ANSWERED,
+                PaymentStatus.PROCESSING,
+                followed_intent=newest.id,
+            )
+        case Act.DECLINE:
+            return replace(_declined(facts, seen, row), payment_status=PaymentStatus.FAILED)
+        case _:
+            return _superseded(facts, seen, row)
+
+
+def _declined(facts: HoldFacts, seen: Evidence, row: Row) -> End:
+    """S7, and S9 where nothing is due any more: the try counts all the same."""
+    return End(
+        row.id,
+        AttemptState.FAILED,
+        Cause.ANSWERED,
+        decline=seen.own_decline,
+        charge_id=_charge_of_decline(facts, seen),
+        intent=_ended_intent(seen),
+    )
+
+
+def _superseded(facts: HoldFacts, seen: Evidence, row: Row) -> End:
+    """S8, S9, S13 and S4: the attempt's end is not proven, or nothing can have been sent."""
+    canceled = _ended_intent(seen)
+    never_named = facts.own_intent is None and facts.own.state is AttemptState.CLAIMED
+    if seen.own_decline is not None:
+        return _declined(facts, seen, row)
+    return End(
+        row.id,
+        AttemptState.NOT_SENT if never_named else AttemptState.SUPERSEDED,
+        Cause.INTENT_CANCELED if canceled else Cause.NO_TRACE,
+        moves_seq=not never_named,
+        keeps_following=row.id == "S4",
+        intent=canceled,
+        fails_twice=row.id == "S8" and not canceled,
+        customer_acts=any(i.status is IntentStatus.REQUIRES_ACTION for i in seen.intents),
+    )
+
+
+def _ended_intent(seen: Evidence) -> IntentState | None:
+    canceled = any(intent.status is IntentStatus.CANCELED for intent in seen.intents)
+    return IntentState.CANCELED if canceled else None
+
+
+def _charge_of_decline(facts: HoldFacts, seen: Evidence) -> str | None:
+    """The declined charge, if it is certain: an authentication that failed makes none."""
+    charges = [intent.latest_charge for intent in seen.intents if intent.latest_charge]
+    return next((c.id for c in charges if made_by_own_attempt(facts, c)), None)
