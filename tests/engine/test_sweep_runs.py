@@ -9,7 +9,8 @@ from typing_extensions import override
 
 from anchorhold.domain.ids import InvoiceId
 from anchorhold.engine.charge import charge
-from anchorhold.engine.sweep import check, sweep
+from anchorhold.engine.check import check
+from anchorhold.engine.sweep import sweep
 from anchorhold.store import holds
 from anchorhold.twin.faults import FaultKind, Rule
 from tests.engine.left import left
