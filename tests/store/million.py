@@ -116,9 +116,11 @@ LOADS = (
     """,
     """
     INSERT INTO anchorhold.notice
-           (account_id, livemode, id, code, invoice_id, subject, evidence, resolved_at)
+           (account_id, livemode, id, code, invoice_id, subject, evidence, resolved_at,
+            resolved_by, resolution)
     SELECT 'acc_ours', false, 'ntc_' || id, 'collection.blocked', 'inv_' || id, 'x', '{{}}',
-           CASE WHEN n %% 10 > 0 THEN at END
+           CASE WHEN n %% 10 > 0 THEN at END, CASE WHEN n %% 10 > 0 THEN 'operator' END,
+           CASE WHEN n %% 10 > 0 THEN 'the card was replaced' END
       FROM numbered WHERE kind = 'blocked'
     """,
 )

@@ -33,9 +33,25 @@ TICK = """
     INSERT INTO anchorhold.tick (account_id, livemode, id, worker)
     SELECT 'acc_ours', false, 'tick', 'worker' FROM generate_series(1, 2)
 """
+CREDIT = """
+    WITH customer AS (
+        SELECT account_id, livemode, id FROM anchorhold.customer
+         WHERE account_id = 'acc_ours' AND NOT livemode LIMIT 1
+    ), balance AS (
+        INSERT INTO anchorhold.credit_balance (account_id, livemode, customer_id, currency, balance)
+        SELECT account_id, livemode, id, 'eur', 500 FROM customer
+        RETURNING *
+    )
+    INSERT INTO anchorhold.credit_entry (account_id, livemode, id, customer_id, currency, amount,
+                                         balance, reason, actor)
+    SELECT account_id, livemode, 'cre_1', customer_id, currency, 500, 500, 'goodwill', 'operator'
+      FROM balance
+"""
 
 ILLEGAL: Mapping[str, tuple[str, ...]] = {
-    "account_charge_mode_check": (changed("account", "charge_mode = 'direct'"),),
+    "account_charge_mode_check": (changed("account", "charge_mode = 'hosted'"),),
+    "account_sweep_mode_check": (changed("account", "sweep_mode = 'guess'"),),
+    "account_after_presumed_none_check": (changed("account", "after_presumed_none = 'wait'"),),
     "account_name_key": (changed("account", "name = 'the same'"),),
     "account_pkey": (
         "INSERT INTO anchorhold.account (id, name) VALUES ('acc_ours', 'another name')",
@@ -116,6 +132,27 @@ ILLEGAL: Mapping[str, tuple[str, ...]] = {
         changed("attempt", "state = 'unknown', sent_at = now(), params = '{}'"),
         changed("attempt", "state = 'failed', idempotency_key = 'key', params = '{}'"),
     ),
+    "charge_has_a_customer": (
+        changed("attempt", "stripe_customer_id = NULL"),
+        changed("attempt", "stripe_account = NULL"),
+    ),
+    "only_closed_has_a_time": (changed("invoice", "closed_at = now()", FREE),),
+    "only_ours_has_no_intent": (
+        changed("payment", "stripe_intent_id = NULL"),
+        changed("payment", "source = 'elsewhere'"),
+    ),
+    "stripe_payment_has_an_account": (changed("payment", "stripe_account = NULL"),),
+    "credit_balance_pkey": (another("credit_balance", balance=9),),
+    "credit_balance_currency_check": (another("credit_balance", currency="EUR"),),
+    "credit_is_never_negative": (changed("credit_balance", "balance = -1"),),
+    "credit_entry_pkey": (another("credit_entry", reason="another"),),
+    "credit_entry_amount_check": (changed("credit_entry", "amount = 0"),),
+    "credit_entry_balance_check": (changed("credit_entry", "balance = -1"),),
+    "resolved_says_how": (
+        changed("notice", "resolved_at = now(), resolved_by = 'operator:ann'"),
+        changed("notice", "resolved_at = now(), resolution = 'refunded'"),
+        changed("notice", "resolution = 'refunded'"),
+    ),
     "payment_pkey": (another("payment", stripe_intent_id="pi_another"),),
     "payment_once": (another("payment", id="pay_another"),),
     "payment_amount_check": (changed("payment", "amount = 0"),),
@@ -157,3 +194,4 @@ async def _rows(scene: Scene) -> None:
     news = success(short, amount=100)
     assert await payments.settle(scene.db, OURS, short, news, Source.FOLLOWER, actor=ACTOR)
     await scene.due()
+    scene.any_sql(CREDIT)

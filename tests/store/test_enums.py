@@ -8,6 +8,7 @@ from enum import Enum
 
 import pytest
 
+from anchorhold.domain.account import AfterPresumedNone, ChargeMode, SweepMode
 from anchorhold.domain.attempt import CLAIMS_FROM, AttemptKind, AttemptState, Cause
 from anchorhold.domain.hold import HoldState
 from anchorhold.domain.intent import IntentState
@@ -28,7 +29,9 @@ COLUMNS: dict[tuple[str, str], set[str]] = {
     ("attempt", "cause"): set(Cause),
     ("attempt", "found_status"): {status for found in CLAIMS_FROM.values() for status in found},
     ("payment", "source"): set(Source),
-    ("account", "charge_mode"): {"prepared"},
+    ("account", "charge_mode"): set(ChargeMode),
+    ("account", "sweep_mode"): set(SweepMode),
+    ("account", "after_presumed_none"): set(AfterPresumedNone),
 }
 COMPUTED = {HoldState, Verdict}
 """Said by a statement, and in no column."""

@@ -16,6 +16,15 @@ class Source(StrEnum):
     FOLLOWER = "follower"
     PREPARE = "prepare"
     WATCH = "watch"
+    CLOSE = "close"
+    AUDIT = "audit"
+    RECOVER = "recover"
+    PAGE = "page"
+    WEBHOOK = "webhook"
+    ELSEWHERE = "elsewhere"
+    """Paid offline; an operator recorded it."""
+    CREDIT = "credit"
+    """Covered by the customer's credit balance."""
 
 
 class Verdict(StrEnum):
