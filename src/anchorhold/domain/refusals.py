@@ -5,67 +5,17 @@ A new refusal is one new member. Anything raised to the edge that is not a `Refu
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from enum import Enum, IntEnum, unique
-from string import Formatter
+from enum import unique
 from types import MappingProxyType
 
+from anchorhold.domain.refusal_kinds import NOTHING_SENT, Coded, Exit, Kind, Row
 
-class Exit(IntEnum):
-    """What the command line exits with."""
-
-    DONE = 0
-    FAILED = 1
-    USAGE = 2
-    REFUSED = 3
-    NOT_FOUND = 4
-    UNAVAILABLE = 5
-    FINDINGS = 6
-    INTERRUPTED = 130
-
-
-@dataclass(frozen=True, slots=True)
-class Surface:
-    """How a kind of refusal looks from outside: error type and HTTP status, and CLI exit code."""
-
-    error_type: str
-    status: int
-    exit: Exit
+__all__ = ["NOTHING_SENT", "Code", "Exit", "Kind", "Refusal"]
 
 
 @unique
-class Kind(Enum):
-    """The kinds of refusal."""
-
-    # fmt: off
-    #                          error type                HTTP  CLI
-    INPUT =           Surface("invalid_request_error",   400,  Exit.USAGE)
-    STATE =           Surface("conflict_error",          409,  Exit.REFUSED)
-    MISSING =         Surface("not_found_error",         404,  Exit.NOT_FOUND)
-    PROVIDER_SILENT = Surface("provider_error",          503,  Exit.UNAVAILABLE)
-    PROVIDER_NO =     Surface("provider_error",          503,  Exit.REFUSED)
-    DATABASE =        Surface("api_error",               503,  Exit.UNAVAILABLE)
-    SETUP =           Surface("api_error",               500,  Exit.USAGE)
-    BUG =             Surface("api_error",               500,  Exit.FAILED)
-    # fmt: on
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One refusal. `sentence` and `next_step` are templates over the facts of the case."""
-
-    kind: Kind
-    sentence: str
-    next_step: str
-
-
-NOTHING_SENT = "Nothing was sent that could move money"
-"""The `sent` fact of a provider refusal when that is certain."""
-
-
-@unique
-class Code(Enum):
+class Code(Coded):
     """The table. A member's name in lower case is the code that callers see."""
 
     # The state says no.
@@ -136,6 +86,36 @@ class Code(Enum):
         "There is already an account {name}.",
         "Use it, or choose another name.",
     )
+    REFUND_TOO_LARGE = Row(
+        Kind.STATE,
+        "Payment {payment} has {left} left to refund, and {amount} was asked for.",
+        "Ask for no more than that; see it with `anchorhold payment show {payment}`.",
+    )
+    REFUND_IN_FLIGHT = Row(
+        Kind.STATE,
+        "A refund of payment {payment} is being confirmed with Stripe.",
+        "Wait for the next tick, then see it with `anchorhold payment show {payment}`.",
+    )
+    PAYMENT_DISPUTED = Row(
+        Kind.STATE,
+        "Payment {payment} is disputed, and Stripe refunds no disputed payment.",
+        "Answer the dispute in Stripe's dashboard; its end is recorded here by itself.",
+    )
+    PAYMENT_NOT_REFUNDABLE = Row(
+        Kind.STATE,
+        "Payment {payment} cannot be refunded through Stripe: {reason}.",
+        "See it with `anchorhold payment show {payment}`.",
+    )
+    NOTICE_RESOLVED = Row(
+        Kind.STATE,
+        "Notice {notice} was resolved already by {by}.",
+        "See how with `anchorhold notice show {notice}`.",
+    )
+    NOTICE_HAS_NO_REFUND = Row(
+        Kind.STATE,
+        "Notice {notice} is not about a payment that a refund would settle.",
+        "See what to do with `anchorhold notice show {notice}`.",
+    )
 
     # It does not exist, or not for this account.
     INVOICE_NOT_FOUND = Row(
@@ -157,6 +137,12 @@ class Code(Enum):
     )
     PAYMENT_NOT_FOUND = Row(
         Kind.MISSING, "There is no payment {id}.", "List them with `anchorhold payment list`."
+    )
+    NOTICE_NOT_FOUND = Row(
+        Kind.MISSING, "There is no notice {id}.", "List them with `anchorhold notice list`."
+    )
+    EVENT_NOT_FOUND = Row(
+        Kind.MISSING, "There is no event {id}.", "List them with `anchorhold event list`."
     )
     HOLD_NOT_FOUND = Row(
         Kind.MISSING,
@@ -202,6 +188,11 @@ class Code(Enum):
         Kind.INPUT,
         "There are several accounts: {names}.",
         "Choose one with --account.",
+    )
+    RESOLUTION_MISSING = Row(
+        Kind.INPUT,
+        "Notice {notice} can be resolved only with words that say how.",
+        "Give them with --resolution, or give the money back with --refund.",
     )
     CONFIRMATION_MISSING = Row(
         Kind.INPUT,
@@ -337,27 +328,6 @@ class Code(Enum):
         "Something unexpected went wrong; it is logged under {request}.",
         "Look the id up in the log and report what stands there.",
     )
-
-    @property
-    def code(self) -> str:
-        """What callers match on, for example `payment_in_flight`."""
-        return self.name.lower()
-
-    @property
-    def surface(self) -> Surface:
-        """Error type, HTTP status and exit code."""
-        return self.value.kind.value
-
-    @property
-    def anchor(self) -> str:
-        """Where the documentation speaks of it, below the site's address."""
-        return f"refusals#{self.code}"
-
-    @property
-    def facts(self) -> frozenset[str]:
-        """The names that its templates need."""
-        parsed = Formatter().parse(self.value.sentence + self.value.next_step)
-        return frozenset(name for _, name, _, _ in parsed if name)
 
 
 class Refusal(Exception):  # noqa: N818 - it is an answer, not an error
