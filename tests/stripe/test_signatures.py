@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from stripe import WebhookSignature
 
-from anchorhold.domain.delivery import Signature, Signed
+from anchorhold.domain.event_delivery import Signature, Signed
 from anchorhold.stripe.signatures import read
 
 AT = 1_790_000_000

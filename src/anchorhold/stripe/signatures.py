@@ -10,7 +10,7 @@ from typing import Final
 
 from stripe import SignatureVerificationError, WebhookSignature
 
-from anchorhold.domain.delivery import Signature, Signed
+from anchorhold.domain.event_delivery import Signature, Signed
 
 _TIME: Final = re.compile(r"(?:^|,)t=(\d{1,12})(?:,|$)", re.ASCII)
 _PLAIN: Final = re.compile(r"[!-~]{1,4096}", re.ASCII)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from anchorhold.domain.delivery import (
+from anchorhold.domain.event_delivery import (
     BY_VERDICT,
     DELIVERY,
     Envelope,
