@@ -1,0 +1,1 @@
+"""Our own news on its way to others: addresses, and one POST at a time."""
