@@ -9,7 +9,7 @@ UV := $(BIN)/uv pip
 TESTS ?= tests
 WORKERS ?= $(shell nproc)
 
-.PHONY: help setup demo test check lint format types imports bench docs lock clean
+.PHONY: help setup demo test check lint format types imports bench measure-lost-charge docs lock clean
 
 help: ## Say what there is to make
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
@@ -55,6 +55,9 @@ imports: .venv/dev ## Check that data flows one way through the rooms
 
 bench: .venv/dev ## Measure the charge path beside pgbench; writes bench/RESULTS.md
 	$(BIN)/anchorhold bench --write bench/RESULTS.md $(ARGS)
+
+measure-lost-charge: .venv/dev ## Kill a worker in mid-charge and wait until all is settled, at default times (6 minutes)
+	$(BIN)/python bench/lost_charge.py --write docs/proof/lost-charge.md
 
 docs: .venv/dev ## Write the pages that are generated from the code
 	$(BIN)/python docs/generate.py

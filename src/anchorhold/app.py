@@ -22,6 +22,7 @@ from anchorhold.store import schema
 from anchorhold.stripe.breaker import Breaker
 from anchorhold.stripe.limiter import Limiter
 from anchorhold.stripe.transport import Transport
+from anchorhold.worker.lanes import Lanes, checks_at_once
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,8 @@ async def open_app(settings: Settings, *, actor: str, migrate: bool = False) -> 
         async with databases.connect(conninfo, size=settings.database_pool) as db:
             await schema.require_current(db)
             providers = StripeProviders(db, secret_key, wires, log)
-            deps = Deps(db, providers, settings.timing, log, actor)
+            lanes = Lanes(checks_at_once(settings))
+            deps = Deps(db, providers, settings.timing, log, actor, lanes)
             yield App(settings, conninfo, secret_key, providers, wires, deps)
     finally:
         await wires.transport.close_async()

@@ -115,6 +115,8 @@ class Settings(BaseSettings):
     """32 bytes in base64 that encrypt Stripe keys in the database. See `secret_key()`."""
     worker_concurrency: Count = 32
     """Charges that one worker process runs at the same time."""
+    sweep_concurrency: Count = 32
+    """Checks of stale holds that one process runs at the same time for one account and mode."""
     database_pool: Count = 8
     """Connections to the database of one process."""
     twin_key_life_seconds: Positive = DAY_SECONDS

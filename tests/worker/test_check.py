@@ -1,16 +1,14 @@
 """Checks share the stale holds, and wake whoever goes on."""
 
-from collections import Counter
-
 import pytest
 
 from anchorhold.domain.scope import Scope
 from anchorhold.engine.deps import Deps
-from anchorhold.engine.sweep import Swept
+from anchorhold.engine.sweep import Stopped, Swept
 from anchorhold.twin import FaultKind, Rule
 from anchorhold.worker import check as checking
 from anchorhold.worker.batch import collect_batch
-from anchorhold.worker.check import ACTS, FREES, KEEPS, check
+from anchorhold.worker.check import ACTS, FREES, KEEPS, check, wake_after
 from tests.worker.wakes import Asked
 from tests.worker.world import World
 
@@ -31,7 +29,7 @@ async def lose(world: World, count: int, kind: FaultKind) -> None:
 async def test_lost_answers_are_found_by_several_sweeps_that_share_them(world: World) -> None:
     await lose(world, 4, FaultKind.DROPPED_AFTER)
     done = await check(world.app.deps, world.scope)
-    assert done.rows.total() == 4
+    assert done.checks == 4
     assert world.settled()
     assert set(world.paid().values()) == {1}
 
@@ -53,31 +51,23 @@ async def test_what_a_check_keeps_is_checked_again_when_its_time_has_come(world:
     assert asked.list == [("check in", world.app.deps.timing.recheck_seconds + 1, 0)]
 
 
-async def test_a_run_that_stopped_early_goes_on_a_minute_later(
-    world: World, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("stopped", "seconds"), [(Stopped.SILENCE, 60), (Stopped.BUDGET, 1)])
+async def test_a_run_that_stopped_early_is_soon_followed_by_the_next(
+    world: World, stopped: Stopped, seconds: int
 ) -> None:
-    async def stops(deps: Deps, scope: Scope, *, page: int) -> Swept:
-        return Swept(3, {"S14": 3}, "no answers")
-
-    monkeypatch.setattr(checking, "sweep", stops)
     asked = Asked()
-    done = await check(world.app.deps, world.scope, wake=asked)
-    assert done.stopped == "no answers"
-    assert asked.list == [("check in", 60, 0)]
+    swept = Swept(3, {"S14": 3}, stopped)
+    await wake_after(world.app.deps, world.scope, asked, swept)
+    assert asked.list == [("check in", seconds, 0)]
 
 
-async def test_a_sweep_that_raises_is_loud_after_the_others_ended(
+async def test_a_check_that_raises_is_loud_after_the_others_had_their_wake_up(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    calls = Counter[str]()
+    async def one_fails(deps: Deps, scope: Scope) -> Swept:
+        return Swept(1, {"S8": 1}, failed=RuntimeError("a bug"))
 
-    async def one_fails(deps: Deps, scope: Scope, *, page: int) -> Swept:
-        calls["sweep"] += 1
-        if calls["sweep"] == 1:
-            raise RuntimeError("a bug")
-        return Swept(1, {"S8": 1})
-
-    monkeypatch.setattr(checking, "sweep", one_fails)
+    monkeypatch.setattr(checking, "drain", one_fails)
     asked = Asked()
     with pytest.raises(RuntimeError, match="a bug"):
         await check(world.app.deps, world.scope, wake=asked)

@@ -1,7 +1,8 @@
 """What every use case needs, handed in from outside."""
 
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Final, Protocol
 
 from anchorhold.domain.scope import Scope
 from anchorhold.domain.timing import Timing
@@ -38,6 +39,32 @@ class Log(Protocol):
         ...
 
 
+class Together(Protocol):
+    """How work runs beside itself: the engine has no event loop of its own."""
+
+    @property
+    def width(self) -> int:
+        """How many run at once."""
+        ...
+
+    async def run(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """`work` was run `width` times, all have ended; then what one of them raised is raised."""
+        ...
+
+
+class Alone:
+    """`Together` of one: one thing after the other."""
+
+    width = 1
+
+    async def run(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """See `Together.run`."""
+        await work()
+
+
+ALONE: Final = Alone()
+
+
 @dataclass(frozen=True, slots=True)
 class Deps:
     """The database, the providers, the times, and who acts (`worker:host:pid`, `operator:name`)."""
@@ -47,3 +74,4 @@ class Deps:
     timing: Timing
     log: Log
     actor: str
+    together: Together = ALONE
