@@ -15,6 +15,7 @@ from anchorhold import logs, postgres
 from anchorhold import settings as all_settings
 from anchorhold.domain.refusals import Code, Refusal
 from anchorhold.engine.deps import Deps
+from anchorhold.lanes import Lanes, checks_at_once
 from anchorhold.providers import StripeProviders, Wires
 from anchorhold.settings import Settings
 from anchorhold.store import db as databases
@@ -22,7 +23,6 @@ from anchorhold.store import schema
 from anchorhold.stripe.breaker import Breaker
 from anchorhold.stripe.limiter import Limiter
 from anchorhold.stripe.transport import Transport
-from anchorhold.worker.lanes import Lanes, checks_at_once
 
 
 @dataclass(frozen=True, slots=True)
