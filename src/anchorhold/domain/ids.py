@@ -21,6 +21,12 @@ PaymentId = NewType("PaymentId", str)
 EventId = NewType("EventId", str)
 NoticeId = NewType("NoticeId", str)
 RequestId = NewType("RequestId", str)
+RefundId = NewType("RefundId", str)
+EndpointId = NewType("EndpointId", str)
+MessageId = NewType("MessageId", str)
+DeliveryId = NewType("DeliveryId", str)
+RecoveryId = NewType("RecoveryId", str)
+CreditId = NewType("CreditId", str)
 
 StripeAccountId = NewType("StripeAccountId", str)
 StripeCustomerId = NewType("StripeCustomerId", str)
@@ -65,8 +71,25 @@ PAYMENT: Final = IdKind("pay", PaymentId)
 EVENT: Final = IdKind("evt", EventId)
 NOTICE: Final = IdKind("ntc", NoticeId)
 REQUEST: Final = IdKind("req", RequestId)
+REFUND: Final = IdKind("rfd", RefundId)
+ENDPOINT: Final = IdKind("whe", EndpointId)
+MESSAGE: Final = IdKind("msg", MessageId)
+DELIVERY: Final = IdKind("dlv", DeliveryId)
+RECOVERY: Final = IdKind("rcv", RecoveryId)
+CREDIT: Final = IdKind("cre", CreditId)
 
-KINDS: Final = (ACCOUNT, CUSTOMER, INVOICE, ATTEMPT, PAYMENT, EVENT, NOTICE, REQUEST)
+KINDS: Final = (
+    ACCOUNT,
+    CUSTOMER,
+    INVOICE,
+    ATTEMPT,
+    PAYMENT,
+    EVENT,
+    NOTICE,
+    REQUEST,
+    REFUND,
+    RECOVERY,
+)
 """Every kind, for documentation and tests."""
 
 

@@ -50,6 +50,11 @@ class Code(Coded):
         "The customer is authenticating a payment of invoice {invoice} right now.",
         "Collect it after {next_check_at} if it is still open then.",
     )
+    SWEEP_MODE_NEEDS_DIRECT = Row(
+        Kind.INPUT,
+        "Sweep mode adr is only for accounts that charge directly: others look charges up by id.",
+        "Leave out `--sweep-mode adr`, or add `--charge-mode direct`.",
+    )
     COLLECTION_BLOCKED = Row(
         Kind.STATE,
         "Collecting invoice {invoice} is blocked: {reason}.",
@@ -70,6 +75,32 @@ class Code(Coded):
         "Invoice {invoice} has a PaymentIntent in another Stripe account "
         "than the one connected now.",
         "Connect the former Stripe account again, or write the invoice off.",
+    )
+    TOO_MANY_TRIES = Row(
+        Kind.STATE,
+        "Invoice {invoice} was declined {tries} times, and more tries harm the card's standing.",
+        "Ask the customer for another way to pay, or write the invoice off.",
+    )
+    AMOUNT_BELOW_PAID = Row(
+        Kind.STATE,
+        "{amount} is less than the {paid} that was paid on invoice {invoice} already.",
+        "Refund the difference instead.",
+    )
+    CREDIT_TOO_SMALL = Row(
+        Kind.STATE,
+        "The credit of customer {customer} does not cover invoice {invoice}.",
+        "See the balance with `anchorhold customer credit {customer}`.",
+    )
+    NOTHING_TO_ABANDON = Row(
+        Kind.STATE,
+        "Invoice {invoice} has no PaymentIntent in another Stripe account than the connected one.",
+        "See where it stands with `anchorhold invoice show {invoice}`.",
+    )
+    RECOVERY_DUE = Row(
+        Kind.STATE,
+        "The database of account {account} may have lost its last commits, and Stripe is being "
+        "read for what is missing: {reason}.",
+        "Nothing is charged until then; run `anchorhold recover` to do it now.",
     )
     HOLD_LIVE = Row(
         Kind.STATE,

@@ -1,18 +1,27 @@
 """An operator's Collect: one charge now, or the reason why not (protocol sections 3 and 5)."""
 
+from dataclasses import replace
+from typing import Final
+
 from anchorhold.domain.access import Access, Action, access
-from anchorhold.domain.attempt import AttemptKind
+from anchorhold.domain.attempt import RUNNING, AttemptKind, Cause
 from anchorhold.domain.hold import Claim
 from anchorhold.domain.ids import InvoiceId
-from anchorhold.domain.invoice import BlockedReason, Collection, InvoiceStatus
-from anchorhold.domain.next_check import next_check_at
+from anchorhold.domain.invoice import OPEN, BlockedReason, InvoiceStatus
+from anchorhold.domain.outcome import ENDS, Meaning
 from anchorhold.domain.refusals import NOTHING_SENT, Code, Refusal
 from anchorhold.domain.scope import Scope
+from anchorhold.engine import ending as endings
 from anchorhold.engine.charge import Charged, charge
+from anchorhold.engine.claim import claim as claim_one
+from anchorhold.engine.credit import settle_by_credit
 from anchorhold.engine.deps import Deps
-from anchorhold.engine.prepare import prepare_intent, set_up_customer
-from anchorhold.store import customers, holds, intents, invoices
+from anchorhold.engine.ready import make_ready
+from anchorhold.store import holds
 from anchorhold.store.invoices import Standing
+
+TRIES_MAX: Final = 8
+"""So often a bank is asked about one invoice, whoever asks (protocol section 10)."""
 
 
 async def collect(deps: Deps, scope: Scope, invoice_id: InvoiceId) -> Charged:
@@ -20,19 +29,20 @@ async def collect(deps: Deps, scope: Scope, invoice_id: InvoiceId) -> Charged:
 
     Raises Refusal: invoice_not_found, invoice_not_open, nothing_due, payment_in_flight,
     collection_blocked, account_flagged, stripe_account_changed, payment_method_missing,
-    provider_unavailable (its customer or its intent could not be made ready; nothing was sent).
+    too_many_tries, provider_unavailable (its customer or its intent could not be made ready;
+    nothing was sent); what `close` raises, where credit covers it.
     """
-    require(deps, scope, invoice_id, await _standing(deps, scope, invoice_id))
-    await _make_ready(deps, scope, invoice_id)
+    require(deps, scope, invoice_id, await endings.standing(deps, scope, invoice_id))
+    closed = await settle_by_credit(deps, scope, invoice_id)
+    if closed is not None:
+        return Charged(closed.rule, Meaning.SETTLE, closed.status)
+    connected = await deps.providers.of(scope)
+    if connected is None:
+        raise Refusal(Code.ACCOUNT_FLAGGED, account=scope.account_id)
+    await make_ready(deps, connected, scope, invoice_id)
     claim = await _claim(deps, scope, invoice_id)
+    await _require_tries_under_hold(deps, claim)
     return await charge(deps, claim)
-
-
-async def _standing(deps: Deps, scope: Scope, invoice_id: InvoiceId) -> Standing:
-    standing = await invoices.standing(deps.db, scope, invoice_id)
-    if standing is None:
-        raise Refusal(Code.INVOICE_NOT_FOUND, id=invoice_id)
-    return standing
 
 
 def require(deps: Deps, scope: Scope, invoice_id: InvoiceId, standing: Standing) -> None:
@@ -47,6 +57,22 @@ def require(deps: Deps, scope: Scope, invoice_id: InvoiceId, standing: Standing)
         )
     if not standing.same_stripe_account:
         raise Refusal(Code.STRIPE_ACCOUNT_CHANGED, invoice=invoice_id)
+    _require_tries(invoice_id, standing)
+
+
+def _require_tries(invoice_id: InvoiceId, standing: Standing) -> None:
+    if standing.tries >= TRIES_MAX:
+        raise Refusal(Code.TOO_MANY_TRIES, invoice=invoice_id, tries=standing.tries)
+
+
+async def _require_tries_under_hold(deps: Deps, claim: Claim) -> None:
+    """Nobody else makes a try while the hold is ours, so this count is the true one."""
+    token = claim.token
+    now = await endings.standing(deps, token.scope, token.invoice_id)
+    if now.tries >= TRIES_MAX:
+        nothing = replace(ENDS[Meaning.NOT_SENT], rule="J2", cause=Cause.REFUSED)
+        await holds.end(deps.db, token, nothing, states=RUNNING, statuses=OPEN, actor=deps.actor)
+        _require_tries(token.invoice_id, now)
 
 
 def _require_due(invoice_id: InvoiceId, standing: Standing) -> None:
@@ -58,44 +84,18 @@ def _require_due(invoice_id: InvoiceId, standing: Standing) -> None:
 
 def _require_free(deps: Deps, invoice_id: InvoiceId, standing: Standing) -> None:
     if access(Action.COLLECT, standing.hold)[1] is not Access.ALLOWED:
-        at = next_check_at(
-            deps.timing,
-            now=standing.now,
-            hold_until=standing.hold_until,
-            asked_at=standing.provider_synced_at,
-        )
-        raise Refusal(Code.PAYMENT_IN_FLIGHT, invoice=invoice_id, next_check_at=at)
-
-
-async def _make_ready(deps: Deps, scope: Scope, invoice_id: InvoiceId) -> None:
-    """The customer and the intent are prepared now, where the tick has not done it yet."""
-    connected = await deps.providers.of(scope)
-    if connected is None:
-        raise Refusal(Code.ACCOUNT_FLAGGED, account=scope.account_id)
-    lease_s = deps.timing.lease_seconds
-    for customer in await customers.take_unready(
-        deps.db, scope, limit=1, invoice_id=invoice_id, lease_s=lease_s
-    ):
-        await set_up_customer(deps, connected, scope, customer)
-    for invoice in await intents.take_unprepared(
-        deps.db, scope, limit=1, invoice_id=invoice_id, lease_s=lease_s
-    ):
-        await prepare_intent(deps, connected, invoice)
+        raise endings.in_flight(deps, invoice_id, standing)
 
 
 async def _claim(deps: Deps, scope: Scope, invoice_id: InvoiceId) -> Claim:
-    claim = await holds.claim(
-        deps.db, scope, deps.timing, invoice_id, AttemptKind.COLLECT, actor=deps.actor
-    )
+    claim = await claim_one(deps, scope, invoice_id, AttemptKind.COLLECT)
     if claim is not None:
         return claim
-    now = await _standing(deps, scope, invoice_id)
+    now = await endings.standing(deps, scope, invoice_id)
     require(deps, scope, invoice_id, now)
+    endings.require_whole(scope, now)
     if now.payment_method is None and not now.set_up_waits:
         raise Refusal(Code.PAYMENT_METHOD_MISSING, customer=now.customer_id, invoice=invoice_id)
-    if now.collection is Collection.MANUAL and now.intent_id is None:
-        reason = "a payment of it was given back or was less than due, which a person has to settle"
-        raise Refusal(Code.COLLECTION_BLOCKED, invoice=invoice_id, reason=reason)
     unready = (
         "customer is not set up yet" if now.set_up_waits else "PaymentIntent is not prepared yet"
     )

@@ -138,8 +138,11 @@ class Standing:
     collection: Collection
     blocked_reason: BlockedReason | None
     amount_remaining: int
+    amount_paid: int
+    currency: str
     intent_id: str | None
     followed_intent_id: str | None
+    followed_at: datetime | None
     hold: HoldState
     hold_until: datetime | None
     provider_synced_at: datetime | None
@@ -150,6 +153,10 @@ class Standing:
     """A payment method was given, and Stripe has not answered yet what becomes of it."""
     account_refused: bool
     same_stripe_account: bool
+    tries: int
+    """Charges of it that a bank answered."""
+    recovery_due: bool
+    """The database is another one than its rows are known to be whole in (section 11)."""
 
 
 async def standing(db: Db, scope: Scope, invoice_id: InvoiceId) -> Standing | None:
@@ -157,8 +164,8 @@ async def standing(db: Db, scope: Scope, invoice_id: InvoiceId) -> Standing | No
     return await db.one(
         """
         SELECT i.status, i.payment_status, i.collection, i.blocked_reason,
-               i.amount_due - i.amount_paid AS amount_remaining, i.intent_id,
-               i.followed_intent_id,
+               i.amount_due - i.amount_paid AS amount_remaining, i.amount_paid, i.currency,
+               i.intent_id, i.followed_intent_id, i.followed_at,
                CASE WHEN i.payment_status = 'unknown' AND i.intent_id IS NULL
                          AND i.followed_intent_id IS NULL THEN 'parked'
                     WHEN i.hold_until > clock.now THEN 'live'
@@ -169,7 +176,12 @@ async def standing(db: Db, scope: Scope, invoice_id: InvoiceId) -> Standing | No
                coalesce(s.payment_method IS NULL AND s.refused_code IS NULL
                         AND s.requested_method IS NOT NULL, false) AS set_up_waits,
                coalesce(c.refused_at IS NOT NULL, false) AS account_refused,
-               coalesce(t.stripe_account = c.stripe_account, true) AS same_stripe_account
+               coalesce(t.stripe_account = c.stripe_account, true) AS same_stripe_account,
+               (SELECT count(*)::int FROM anchorhold.attempt a
+                 WHERE a.account_id = i.account_id AND a.livemode = i.livemode
+                   AND a.invoice_id = i.id AND a.kind IN ('auto', 'dunning', 'collect')
+                   AND a.state IN ('failed', 'succeeded', 'processing')) AS tries,
+               coalesce(c.lineage <> anchorhold.lineage(), false) AS recovery_due
           FROM anchorhold.invoice i
          CROSS JOIN (SELECT anchorhold.now() AS now) clock
           LEFT JOIN anchorhold.connection c USING (account_id, livemode)
