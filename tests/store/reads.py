@@ -11,6 +11,7 @@ from anchorhold.store import (
     checks,
     intents,
     invoices,
+    recoveries,
     views_attempts,
     views_customers,
     views_invoices,
@@ -20,6 +21,7 @@ from anchorhold.store import (
 )
 from anchorhold.store.db import Db
 from anchorhold.store.views_invoices import InvoiceFilter, Lanes
+from tests.store import lost
 
 INVOICE = InvoiceId("inv_" + "1".rjust(26, "0"))
 REFERENCE = "R" + "1".rjust(26, "0")
@@ -44,6 +46,10 @@ def _read(
     return Read((function,), run, nothing)
 
 
+async def _oldest_live(db: Db, scope: Scope) -> bool:
+    return await recoveries.oldest_live(db, scope) is not None
+
+
 ANY = InvoiceFilter()
 
 # fmt: off
@@ -53,6 +59,9 @@ READS = (
          lambda db, scope: checks.facts(db, scope, INVOICE)),
     _read("intents.why_unnamed", lambda db, scope: intents.why_unnamed(db, scope, INVOICE, 1)),
     _read("invoices.standing", lambda db, scope: invoices.standing(db, scope, INVOICE)),
+    _read("recoveries.look_up", lambda db, scope: recoveries.look_up(
+        db, scope, [("pi_lost", INVOICE)]), [lost.standing("pi_lost", INVOICE, known=False)]),
+    _read("recoveries.oldest_live", _oldest_live, nothing=False),
     _read("views_attempts.page", lambda db, scope: views_attempts.page(
         db, scope, state=None, invoice_id=None, after=None, limit=9), []),
     _read("views_attempts.count", lambda db, scope: views_attempts.count(

@@ -108,7 +108,7 @@ ROWS = """
 """
 TABLES = (
     "connection", "customer", "stripe_customer", "invoice", "intent", "attempt", "payment",
-    "notice", "journal", "tick",
+    "notice", "journal", "tick", "recovery",
 )  # fmt: skip
 
 

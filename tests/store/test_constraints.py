@@ -9,6 +9,7 @@ from psycopg import errors
 
 from anchorhold.domain.payment import Source
 from anchorhold.store import payments
+from tests.store import lost
 from tests.store.catalogue import rules
 from tests.store.scene import ACTOR, OURS, Scene, success
 
@@ -165,6 +166,18 @@ ILLEGAL: Mapping[str, tuple[str, ...]] = {
     "notice_once": (another("notice", id="ntc_another"),),
     "journal_pkey": (another("journal"),),
     "tick_pkey": (TICK,),
+    "recovery_pkey": (another("recovery", phase="done", ended_at="2026-01-01"),),
+    "recovery_one_open": (another("recovery", id="rcv_2"),),
+    "recovery_phase_check": (changed("recovery", "phase = 'half'"),),
+    "recovery_ends_done": (
+        changed("recovery", "phase = 'done'"),
+        changed("recovery", "ended_at = now()"),
+    ),
+    "notice_once_without_invoice": (
+        another("notice", id="ntc_2", invoice_id=None)
+        + "; "
+        + another("notice", id="ntc_3", invoice_id=None),
+    ),
 }  # fmt: skip
 """For each rule, the statements that it refuses."""
 
@@ -195,3 +208,4 @@ async def _rows(scene: Scene) -> None:
     assert await payments.settle(scene.db, OURS, short, news, Source.FOLLOWER, actor=ACTOR)
     await scene.due()
     scene.any_sql(CREDIT)
+    scene.sql(lost.OPEN, **OURS.params)

@@ -13,6 +13,7 @@ from anchorhold.domain.attempt import CLAIMS_FROM, AttemptKind, AttemptState, Ca
 from anchorhold.domain.hold import HoldState
 from anchorhold.domain.intent import IntentState
 from anchorhold.domain.invoice import BlockedReason, Collection, InvoiceStatus, PaymentStatus
+from anchorhold.domain.recovering import Phase
 from anchorhold.domain.payment import Source, Verdict
 from tests.store.catalogue import lists
 from tests.store.scene import Scene
@@ -30,6 +31,7 @@ COLUMNS: dict[tuple[str, str], set[str]] = {
     ("attempt", "found_status"): {status for found in CLAIMS_FROM.values() for status in found},
     ("payment", "source"): set(Source),
     ("account", "charge_mode"): set(ChargeMode),
+    ("recovery", "phase"): set(Phase),
     ("account", "sweep_mode"): set(SweepMode),
     ("account", "after_presumed_none"): set(AfterPresumedNone),
 }

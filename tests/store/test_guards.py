@@ -72,6 +72,14 @@ CONNECTION = {
     "the mode's key was accepted": "refused_at = NULL, refused_reason = NULL",
     "the mode has another key": "key_fingerprint = 'another'",
     "another account at Stripe is connected": "stripe_account = 'acct_2'",
+    "the database failed over": "lineage = 'another'",
+    "the mode is whole": "lineage = anchorhold.lineage()",
+    "a commit of it was seen just now": "seen_at = now()",
+}
+RECOVERY = {
+    "another leads the recovery": "lease_until = now() + interval '1 minute'",
+    "the recovery has ended": "phase = 'done', ended_at = now()",
+    "the recovery is of another server": "lineage = 'another'",
 }
 MOVED = {
     sentence: f"UPDATE anchorhold.{table} SET {changes}"
@@ -81,6 +89,7 @@ MOVED = {
         ("intent", INTENT),
         ("stripe_customer", CUSTOMER),
         ("connection", CONNECTION),
+        ("recovery", RECOVERY),
     )
     for sentence, changes in sentences.items()
 }
@@ -102,6 +111,7 @@ CLAIM = (
     "the customer is of another account at Stripe",
     "the mode's key was refused",
     "another account at Stripe is connected",
+    "the database failed over",
 )
 FOLLOWING = (
     "the counter moved",
@@ -205,6 +215,7 @@ GUARDS: Mapping[str, tuple[str, ...]] = {
         "the customer is of another account at Stripe",
         "the mode's key was refused",
         "another account at Stripe is connected",
+        "the database failed over",
     ),
     "intents.begin": ("it was written off", "it has an intent"),
     "intents.name": (
@@ -225,6 +236,25 @@ GUARDS: Mapping[str, tuple[str, ...]] = {
         "it follows an intent",
         "Stripe refused its set-up",
     ),
+    "recoveries.doubt": ("the database failed over", "a commit of it was seen just now"),
+    "recoveries.begin": ("the mode is whole", "another leads the recovery"),
+    "recoveries.advance": ("another leads the recovery", "the recovery has ended"),
+    "recoveries.give_up": ("another leads the recovery", "the recovery has ended"),
+    "recoveries.finish": tuple(RECOVERY),
+    "lost_intents.adopt": (
+        "it was written off",
+        "it has an intent",
+        "it is held",
+        "it follows an intent",
+        "something was paid",
+        "its currency is another one",
+    ),
+    "lost_intents.follow": (
+        "the counter moved",
+        "it was written off",
+        "it is held",
+        "it follows an intent",
+    ),
 }
 """What each write compares, as the one thing that moved."""
 
@@ -233,6 +263,9 @@ UNCONDITIONAL = {
     "accounts.create": "held by the names' and ids' uniqueness",
     "customers.begin": "held by the row's primary key",
     "customers.begin_all": "held by the rows' primary key",
+    "lost_intents.remember": "held by the row's primary key",
+    "lost_intents.report": "held by the notices' uniqueness",
+    "recoveries.look": "says that somebody was there",
     "invoices.take_in": "held by the references' uniqueness",
     "payments.settle": "money that arrived is recorded whatever moved",
 }

@@ -24,7 +24,9 @@ from anchorhold.store import (
     holds,
     intents,
     invoices,
+    lost_intents,
     payments,
+    recoveries,
     views_attempts,
     views_customers,
     views_invoices,
@@ -40,7 +42,7 @@ from anchorhold.store.invoices import NewInvoice
 from anchorhold.store.views_invoices import InvoiceFilter
 from anchorhold.store.watches import Watched
 from tests import database as databases
-from tests.store import million
+from tests.store import lost, million
 from tests.store.explain import ALONE, GENERIC, ExplainDb
 from tests.store.million import number
 from tests.store.scene import ACTOR, DECLINE, NO_TRACE, OURS, success
@@ -178,6 +180,18 @@ CASES = (
     Case("customers.spend_key", 60, lambda db, _: customers.spend_key(db, OURS, _unready(0))),
     Case("customers.refuse", 60, lambda db, _: customers.refuse(
         db, OURS, _unready(0), code="x", message="No.", actor=ACTOR)),
+    Case("recoveries.look_up", 1500, lambda db, _: recoveries.look_up(
+        db, OURS, [(f"pi_{number('due', n)}", InvoiceId(f"inv_{number('due', n)}"))
+                   for n in range(100)])),
+    Case("recoveries.oldest_live", 60, lambda db, _: recoveries.oldest_live(db, OURS)),
+    Case("lost_intents.adopt", 100, lambda db, _: lost_intents.adopt(
+        db, OURS, lost.lost(inv("unprepared")), actor=ACTOR)),
+    Case("lost_intents.remember", 60, lambda db, _: lost.remember(
+        db, OURS, lost.lost(inv("unprepared")))),
+    Case("lost_intents.follow", 60, lambda db, _: lost.follow(
+        db, OURS, lost.standing(pi("due"), inv("due"), known=True))),
+    Case("lost_intents.report", 60, lambda db, _: lost_intents.report(
+        db, OURS, lost.lost(inv("due")).intent)),
     Case("views_attempts.page", 60, lambda db, _: views_attempts.page(
         db, OURS, state=None, invoice_id=None, after=None, limit=LIMIT)),
     Case("views_attempts.page", 60, lambda db, _: views_attempts.page(
@@ -239,6 +253,12 @@ SMALL = {
     "accounts.refuse",
     "accounts.scopes",
     "checks.now",
+    "recoveries.advance",
+    "recoveries.begin",
+    "recoveries.doubt",
+    "recoveries.finish",
+    "recoveries.give_up",
+    "recoveries.look",
     "schema.current",
 }
 """About tables with a row for each account, or none."""

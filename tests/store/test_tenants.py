@@ -102,3 +102,4 @@ async def everything(scene: Scene) -> None:
     assert await payments.settle(
         scene.db, scene.scope, token.invoice_id, news, Source.FOLLOWER, actor=ACTOR
     )
+    await scene.due()

@@ -145,7 +145,7 @@ COMMITS = """
 """
 WATCHED = (
     "account", "connection", "customer", "stripe_customer", "invoice", "intent", "attempt",
-    "payment", "notice", "journal",
+    "payment", "notice", "journal", "recovery",
 )  # fmt: skip
 
 

@@ -209,3 +209,11 @@ class Page(Generic[T_co]):
     """All rows of a list, every page read, newest first."""
 
     rows: tuple[T_co, ...] = field(default=())
+
+
+@dataclass(frozen=True, slots=True)
+class Slice(Generic[T_co]):
+    """One page of a list, newest first; `after` is where the next begins, None behind the last."""
+
+    rows: tuple[T_co, ...]
+    after: str | None

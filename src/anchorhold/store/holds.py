@@ -71,6 +71,7 @@ _PICK = """
                       AND t.amount = i.amount_due - i.amount_paid AND t.currency = i.currency
                     WHERE c.account_id = i.account_id AND c.livemode = i.livemode
                       AND c.refused_at IS NULL AND s.payment_method IS NOT NULL
+                      AND c.lineage = (SELECT anchorhold.lineage())
                    OFFSET 0) ready
 """
 

@@ -71,6 +71,7 @@ async def take_unprepared(
                AND (%(invoice_id)s::text IS NULL OR i.id = %(invoice_id)s)
                AND i.amount_due > i.amount_paid
                AND s.stripe_customer_id IS NOT NULL AND c.refused_at IS NULL
+               AND c.lineage = (SELECT anchorhold.lineage())
              ORDER BY i.prepare_at
              LIMIT %(limit)s
                FOR UPDATE OF i SKIP LOCKED

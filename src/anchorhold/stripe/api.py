@@ -27,6 +27,7 @@ from anchorhold.domain.answer import (
     Refused,
     Result,
     Shown,
+    Slice,
     Unclear,
 )
 from anchorhold.stripe import views
@@ -42,6 +43,14 @@ API_BASE = "https://api.stripe.com"
 PAGE_SIZE = 100
 EXPAND = ["latest_charge"]
 EXPAND_ROWS = ["data.latest_charge"]
+INTENT_EVENTS = (
+    "payment_intent.succeeded",
+    "payment_intent.processing",
+    "payment_intent.canceled",
+    "payment_intent.requires_action",
+    "payment_intent.payment_failed",
+)
+"""What happens to a PaymentIntent after it was made (Stripe API: Types of events)."""
 
 _HEADER_VALUE = re.compile(r"[!-~]+")
 
@@ -179,6 +188,20 @@ class StripeProvider:
         params = {"types": list(types), "created": {"gte": created_gte}}
         return await self._list("/v1/events", params, deadline, views.event)
 
+    async def page_of_intents(
+        self, created_gte: int, after: str | None, deadline: Deadline
+    ) -> Result[Slice[IntentView]]:
+        """One page of GET /v1/payment_intents of all customers; not through the breaker."""
+        params = {"created": {"gte": created_gte}, "expand": EXPAND_ROWS}
+        return await self._page("/v1/payment_intents", params, after, deadline, views.intent)
+
+    async def page_of_changes(
+        self, created_gte: int, after: str | None, deadline: Deadline
+    ) -> Result[Slice[IntentView]]:
+        """One page of GET /v1/events about PaymentIntents; not through the breaker."""
+        params = {"types": list(INTENT_EVENTS), "created": {"gte": created_gte}}
+        return await self._page("/v1/events", params, after, deadline, views.changed_intent)
+
     async def retrieve_account(self, deadline: Deadline) -> Result[str]:
         """GET /v1/account: the id of the account that the key belongs to."""
         return await self._read(_Call("get", "/v1/account", deadline, views.own_id("account")))
@@ -202,6 +225,23 @@ class StripeProvider:
                 return Unclear(Doubt.UNREADABLE_ANSWER, f"the list comes round again at {last}")
             seen.add(last)
             call = replace(call, params={**call.params, "starting_after": last})
+
+    async def _page(
+        self,
+        path: str,
+        filters: Params,
+        after: str | None,
+        deadline: Deadline,
+        read: views.Read[T],
+    ) -> Result[Slice[T]]:
+        """The page behind `after`, or the first."""
+        start = {} if after is None else {"starting_after": after}
+        params = {**filters, "limit": PAGE_SIZE, **start}
+        answer = await self._read(_Call("get", path, deadline, views.page(read), params))
+        if not isinstance(answer, Shown):
+            return answer
+        rows, last = answer.value
+        return Shown(Slice(rows, last), answer.request_id)
 
     async def _write(self, call: _Call[T]) -> Result[T]:
         """One POST, if the breaker lets it through."""

@@ -16,6 +16,7 @@ from anchorhold.domain.answer import (
     IntentView,
     Page,
     Result,
+    Slice,
 )
 
 Params = Mapping[str, object]
@@ -76,6 +77,21 @@ class Provider(Protocol):
         self, types: tuple[str, ...], created_gte: int, deadline: Deadline
     ) -> Result[Page[EventView]]:
         """Every page of GET /v1/events of these types since then; not through the breaker."""
+        ...
+
+    async def page_of_intents(
+        self, created_gte: int, after: str | None, deadline: Deadline
+    ) -> Result[Slice[IntentView]]:
+        """One page of GET /v1/payment_intents of all customers; not through the breaker."""
+        ...
+
+    async def page_of_changes(
+        self, created_gte: int, after: str | None, deadline: Deadline
+    ) -> Result[Slice[IntentView]]:
+        """One page of GET /v1/events about PaymentIntents, each as it was at its event.
+
+        `after` is the id of an event. Not through the breaker.
+        """
         ...
 
     async def retrieve_account(self, deadline: Deadline) -> Result[str]:

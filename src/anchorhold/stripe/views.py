@@ -179,6 +179,12 @@ def event(data: object) -> EventView:
     )
 
 
+def changed_intent(data: object) -> IntentView:
+    """The PaymentIntent that an event is about, as it was then; its charge is only named."""
+    inner = _object(_object(data, "event").get("data"), None)
+    return intent(inner.get("object"))
+
+
 def own_id(kind: str) -> Read[str]:
     """Reads the id of an object of this kind."""
     return lambda data: _text(_object(data, kind), "id")
