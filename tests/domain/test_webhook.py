@@ -21,7 +21,7 @@ SAID = [
     (200, "O1"), (204, "O1"), (299, "O1"), (301, "O2"), (307, "O2"), (410, "O3"), (429, "O4"),
     (502, "O4"), (503, "O4"), (504, "O4"), (400, "O5"), (401, "O5"), (404, "O5"), (500, "O5"),
     (501, "O5"), (100, "O5"), (999, "O5"), (Outcome.NO_ANSWER, "O6"), (Outcome.NO_CONNECTION, "O7"),
-    (Outcome.PRIVATE_ADDRESS, "O8"),
+    (Outcome.PRIVATE_ADDRESS, "O8"), (Outcome.NO_SECRET, "O9"),
 ]  # fmt: skip
 
 

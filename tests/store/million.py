@@ -8,7 +8,8 @@ COUNTS = {"due": 20_000, "stale": 500, "held": 200, "followed": 3_000, "watched"
           "void": 20_000, "uncollectible": 20_000, "draft": 5_000}  # fmt: skip
 INVOICES = 1_000_000
 CUSTOMERS = 100_000
-BIG = ("invoice", "intent", "attempt", "payment", "customer", "stripe_customer", "journal")
+BIG = ("invoice", "intent", "attempt", "payment", "customer", "stripe_customer", "journal",
+       "message", "webhook_delivery")  # fmt: skip
 
 # Every fourth of the paid ones still has its intent, attempt, payment and journal here.
 KEPT = "(kind <> 'paid' OR n %% 4 = 0)"
@@ -122,6 +123,24 @@ LOADS = (
            CASE WHEN n %% 10 > 0 THEN at END, CASE WHEN n %% 10 > 0 THEN 'operator' END,
            CASE WHEN n %% 10 > 0 THEN 'the card was replaced' END
       FROM numbered WHERE kind = 'blocked'
+    """,
+    """
+    INSERT INTO anchorhold.webhook_endpoint (account_id, livemode, id, url, secret)
+    VALUES ('acc_ours', false, 'whe_1', 'https://example.com', 'sealed')
+    """,
+    """
+    INSERT INTO anchorhold.message
+           (account_id, livemode, id, type, invoice_id, sequence, data, at)
+    SELECT 'acc_ours', false, 'msg_' || id, 'invoice.paid', 'inv_' || id, n, '{{}}', at
+      FROM numbered WHERE kind = 'paid' AND {kept} AND n %% 3 = 0
+    """,
+    """
+    INSERT INTO anchorhold.webhook_delivery
+           (account_id, livemode, id, endpoint_id, message_id, state, tries, next_try_at, ended_at)
+    SELECT 'acc_ours', false, 'dlv_' || id, 'whe_1', 'msg_' || id,
+           CASE WHEN n %% 90 = 0 THEN 'waiting' ELSE 'delivered' END, 1,
+           at - make_interval(secs => n %% 600), CASE WHEN n %% 90 > 0 THEN at END
+      FROM numbered WHERE kind = 'paid' AND {kept} AND n %% 3 = 0
     """,
 )
 

@@ -9,8 +9,8 @@ import pytest_asyncio
 from aiohttp import web
 from aiohttp.test_utils import BaseTestServer, TestServer
 
-from anchorhold.domain.webhook import Outcome
-from anchorhold.webhooks.sender import EXCERPT, Sender, Sent
+from anchorhold.domain.webhook import Outcome, Sent
+from anchorhold.webhooks.sender import EXCERPT, Sender
 
 LOOPBACK = [ip_network("127.0.0.0/8"), ip_network("::1/128")]
 

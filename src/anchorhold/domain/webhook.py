@@ -65,6 +65,16 @@ ANSWER_S: Final = 15
 """An endpoint that is slower than this has failed."""
 
 
+class DeliveryState(StrEnum):
+    """What became of a message on its way to one endpoint."""
+
+    WAITING = "waiting"
+    DELIVERED = "delivered"
+    FAILED = "failed"
+    DROPPED = "dropped"
+    """Its endpoint was switched off or removed."""
+
+
 class Act(StrEnum):
     """What a try's outcome does to the delivery and to its endpoint."""
 
@@ -80,6 +90,17 @@ class Outcome(StrEnum):
     NO_ANSWER = "no_answer"
     NO_CONNECTION = "no_connection"
     PRIVATE_ADDRESS = "private_address"
+    NO_SECRET = "secret_unreadable"  # noqa: S105 - an outcome, and no secret
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """How a try ended: the HTTP status or why there is none, and what the endpoint said."""
+
+    said: int | Outcome
+    detail: str
+    took_ms: int
+    retry_after_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +131,8 @@ ANSWERS: Final = (
     Row("O7", Act.AGAIN, "it could not be reached", outcomes=frozenset({Outcome.NO_CONNECTION})),
     Row("O8", Act.AGAIN, "its name leads to an address of our own network",
         outcomes=frozenset({Outcome.PRIVATE_ADDRESS})),
+    Row("O9", Act.AGAIN, "nothing leaves unsigned: this process has another secret key",
+        outcomes=frozenset({Outcome.NO_SECRET})),
 )
 """What an endpoint's answer means."""
 # fmt: on

@@ -5,28 +5,17 @@ import errno
 import socket
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Final
 
 import aiohttp
 from aiohttp.connector import AddrInfoType
 
-from anchorhold.domain.webhook import ANSWER_S, Outcome
+from anchorhold.domain.webhook import ANSWER_S, Outcome, Sent
 from anchorhold.webhooks.addresses import Network, is_allowed
 
 EXCERPT: Final = 1000
 """So many bytes of an answer are kept for people; no more than these are read."""
-
-
-@dataclass(frozen=True, slots=True)
-class Sent:
-    """How a try ended: the HTTP status or why there is none, and what the endpoint said."""
-
-    said: int | Outcome
-    detail: str
-    took_ms: int
-    retry_after_s: float | None = None
 
 
 class _PrivateAddressError(OSError):
