@@ -194,6 +194,7 @@ async def test_s7_a_lost_wish_for_the_customer_is_told_by_its_event(world: Rig) 
     assert await swept(world) == {"S7": 1}
     (row,) = world.sql("SELECT decline ->> 'code', charge_id FROM anchorhold.attempt")
     assert row == ("authentication_required", None)
+    assert world.row(invoice)["blocked_reason"] == "customer_action"
     await comes_to_rest(world, invoice, "open")
 
 

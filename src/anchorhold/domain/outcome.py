@@ -6,6 +6,7 @@ command all read the same tuple.
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import Final
 
 from anchorhold.domain.answer import (
     Decline,
@@ -93,6 +94,9 @@ def _within(value: object, allowed: frozenset[object] | frozenset[int] | frozens
     return not allowed or value in allowed
 
 
+CUSTOMER_WANTED: Final = "authentication_required"
+"""Stripe's word for a bank that wants the customer present, as code and as decline code."""
+
 _I = IntentStatus
 _M = Meaning
 
@@ -108,7 +112,7 @@ OUTCOME = (
         intent=frozenset({_I.CANCELED})),
     Row("A5", Said.INTENT, _M.ASK, "a confirm does not end like this: look again"),
     Row("A6", Said.REFUSED, _M.NEEDS_CUSTOMER, "the bank wants the customer present",
-        http=frozenset({402}), codes=frozenset({"authentication_required"})),
+        http=frozenset({402}), codes=frozenset({CUSTOMER_WANTED})),
     Row("A7", Said.REFUSED, _M.DECLINE, "the bank said no: definite",
         http=frozenset({402})),
     Row("A8", Said.REFUSED, _M.READ_INTENT, "the body carries the intent's true state",
@@ -214,6 +218,12 @@ def end_of(row: Row, answer: Result[IntentView]) -> End:
             intent=_state_of(answer.intent) or end.intent,
         )
     return replace(end, cause=cause_of(answer))
+
+
+def blocked_by(decline: Decline | None) -> BlockedReason | None:
+    """What a decline blocks that was seen at Stripe: the same as its answer would have (A6)."""
+    needs = decline is not None and CUSTOMER_WANTED in {decline.code, decline.decline_code}
+    return ENDS[Meaning.NEEDS_CUSTOMER].blocked if needs else None
 
 
 def cause_of(answer: NothingSent | Unclear) -> Cause:

@@ -205,7 +205,8 @@ def _end_of_shown(
         end = replace(ENDS[Meaning.FOLLOW], state=state, followed_intent=intent.id)
     elif decline is not None and charge is not None:
         end = replace(ENDS[Meaning.DECLINE], decline=decline, charge_id=charge.id)
-        end = replace(end, intent=IntentState.CANCELED if canceled else None)
+        intent_state = IntentState.CANCELED if canceled else None
+        end = replace(end, intent=intent_state, blocked=outcome.blocked_by(decline))
     elif canceled:
         end = ENDS[Meaning.INTENT_CANCELED]
     elif intent.status is IntentStatus.REQUIRES_ACTION and _refused(answer):

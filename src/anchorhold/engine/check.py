@@ -7,7 +7,7 @@ from anchorhold.domain.attempt import RUNNING, AttemptState, Cause
 from anchorhold.domain.ids import InvoiceId
 from anchorhold.domain.intent import IntentState
 from anchorhold.domain.invoice import PaymentStatus
-from anchorhold.domain.outcome import End
+from anchorhold.domain.outcome import End, blocked_by
 from anchorhold.domain.payment import Source, Success
 from anchorhold.domain.scope import Scope
 from anchorhold.domain.sweep import (
@@ -194,7 +194,11 @@ def _ending(facts: HoldFacts, seen: Evidence, row: Row) -> End:
                 followed_intent=newest.id,
             )
         case Act.DECLINE:
-            return replace(_declined(facts, seen, row), payment_status=PaymentStatus.FAILED)
+            return replace(
+                _declined(facts, seen, row),
+                payment_status=PaymentStatus.FAILED,
+                blocked=blocked_by(seen.own_decline),
+            )
         case _:
             return _superseded(facts, seen, row)
 
