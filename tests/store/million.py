@@ -125,8 +125,9 @@ LOADS = (
       FROM numbered WHERE kind = 'blocked'
     """,
     """
-    INSERT INTO anchorhold.webhook_endpoint (account_id, livemode, id, url, secret)
-    VALUES ('acc_ours', false, 'whe_1', 'https://example.com', 'sealed')
+    INSERT INTO anchorhold.webhook_endpoint
+           (account_id, livemode, id, url, secret, after_entry)
+    VALUES ('acc_ours', false, 'whe_1', 'https://example.com', 'sealed', 0)
     """,
     """
     INSERT INTO anchorhold.message

@@ -91,6 +91,21 @@ async def test_strangers_hear_and_take_nothing(scene: Scene) -> None:
         assert await endpoints.all_of(scene.db, stranger) == []
 
 
+async def test_an_endpoint_hears_of_what_happens_after_it_was_added(scene: Scene) -> None:
+    await paid(scene)
+    assert await messages.make(scene.db, OURS, limit=9) == 0, "nobody listens"
+    await endpoint(scene)
+    assert await messages.make(scene.db, OURS, limit=9) == 0
+    await endpoint(scene, "https://example.com/second")
+    await paid(scene)
+    await endpoint(scene, "https://example.com/third")
+    assert await messages.make(scene.db, OURS, limit=9) == 1
+    assert {row.url for row in await messages.take(scene.db, OURS, limit=9)} == {
+        "https://example.com/hook",
+        "https://example.com/second",
+    }
+
+
 async def test_what_was_taken_is_left_alone_for_a_minute(scene: Scene) -> None:
     await due(scene)
     assert await messages.take(scene.db, OURS, limit=9) == []
@@ -189,9 +204,7 @@ async def test_two_secrets_sign_until_the_overlap_is_over(scene: Scene) -> None:
 
 
 def test_the_index_of_what_is_untold_knows_every_word(scene: Scene) -> None:
-    definition = scene.value(
-        "SELECT pg_get_indexdef('anchorhold.journal_untold'::regclass)"
-    )
+    definition = scene.value("SELECT pg_get_indexdef('anchorhold.journal_untold'::regclass)")
     assert {what for what in TOLD if f"'{what}'" in definition} == TOLD
     assert definition.count("'::text") == len(TOLD)
     assert TYPES

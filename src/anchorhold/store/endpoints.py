@@ -36,9 +36,10 @@ async def add(
     return await db.one(
         """
         INSERT INTO anchorhold.webhook_endpoint
-               (account_id, livemode, id, url, types, description, secret)
-        VALUES (%(account_id)s, %(livemode)s, %(endpoint_id)s, %(url)s, %(types)s,
-                %(description)s, %(secret)s)
+               (account_id, livemode, id, url, types, description, secret, after_entry)
+        SELECT %(account_id)s, %(livemode)s, %(endpoint_id)s, %(url)s, %(types)s,
+               %(description)s, %(secret)s, last_value - (NOT is_called)::int
+          FROM anchorhold.journal_entry_seq
         ON CONFLICT DO NOTHING
         RETURNING id, url, types, description, disabled_at, disabled_reason, old_secret_until,
                   created_at

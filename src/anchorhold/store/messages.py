@@ -23,6 +23,10 @@ WITH picked AS MATERIALIZED (
            j.detail
       FROM anchorhold.journal j
      WHERE j.account_id = %(account_id)s AND j.livemode = %(livemode)s AND NOT j.told
+       AND j.entry > (SELECT min(e.after_entry)
+                        FROM anchorhold.webhook_endpoint e
+                       WHERE e.account_id = %(account_id)s AND e.livemode = %(livemode)s
+                         AND e.deleted_at IS NULL)
        AND j.what IN (
            'attempt.failed', 'attempt.processing', 'collection.blocked',
            'following.began', 'following.ended', 'invoice.amended', 'invoice.opened',
@@ -57,13 +61,13 @@ WITH picked AS MATERIALIZED (
         ON i.account_id = t.account_id AND i.livemode = t.livemode
        AND i.id = t.invoice_id
     ON CONFLICT DO NOTHING
-    RETURNING account_id, livemode, id, type
+    RETURNING account_id, livemode, id, type, sequence
 ), wanted AS (
     SELECT m.account_id, m.livemode, m.id AS message_id, e.id AS endpoint_id
       FROM message m
       JOIN anchorhold.webhook_endpoint e
         ON e.account_id = m.account_id AND e.livemode = m.livemode
-     WHERE e.deleted_at IS NULL AND e.disabled_at IS NULL
+     WHERE e.deleted_at IS NULL AND e.disabled_at IS NULL AND m.sequence > e.after_entry
        AND (e.types = '{}' OR m.type = ANY(e.types))
 ), sent AS (
     INSERT INTO anchorhold.webhook_delivery
@@ -81,6 +85,7 @@ SELECT entry FROM told
 async def make(db: Db, scope: Scope, *, limit: int) -> int:
     """Up to `limit` journal rows are told: a delivery of each message waits for each endpoint.
 
+    Without an endpoint nothing is told: an account that listens to nothing pays nothing for it.
     How many were told; several workers share the rows out.
     """
     told = await db.all(

@@ -34,6 +34,7 @@ CREATE TABLE anchorhold.webhook_endpoint (
     old_secret_until timestamptz,
     disabled_at      timestamptz,
     disabled_reason  text,
+    after_entry      bigint NOT NULL,
     created_at       timestamptz NOT NULL DEFAULT anchorhold.now(),
     deleted_at       timestamptz,
     PRIMARY KEY (account_id, livemode, id),
@@ -43,6 +44,8 @@ CREATE TABLE anchorhold.webhook_endpoint (
 );
 CREATE UNIQUE INDEX webhook_endpoint_url ON anchorhold.webhook_endpoint
     (account_id, livemode, url) WHERE deleted_at IS NULL;
+COMMENT ON COLUMN anchorhold.webhook_endpoint.after_entry IS
+    'It hears of what the journal got after this row: of what happened since it was added.';
 COMMENT ON COLUMN anchorhold.webhook_endpoint.types IS 'Only these types; all of them when empty.';
 """
 
