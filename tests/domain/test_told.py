@@ -55,23 +55,23 @@ def test_the_largest_amount_is_told(code: str, most: str) -> None:
 
 def test_an_amount_that_stripe_would_not_charge_is_told_beside_the_limit() -> None:
     with pytest.raises(Refusal) as small:
-        Money(1, "eur").require_chargeable()
+        Money(1, currency("eur")).require_chargeable()
     assert small.value.facts["amount"] == "0.01 EUR"
     with pytest.raises(Refusal) as large:
-        Money(10**9, "eur").require_chargeable()
+        Money(10**9, currency("eur")).require_chargeable()
     assert large.value.facts["amount"] == "10,000,000.00 EUR"
 
 
 def test_two_currencies_are_told_in_the_order_in_which_they_were_compared() -> None:
     with pytest.raises(Refusal) as no:
-        _ = Money(100, "eur") < Money(100, "usd")
+        _ = Money(100, currency("eur")) < Money(100, currency("usd"))
     assert no.value.facts == {"left": "1.00 EUR", "right": "1.00 USD"}
 
 
 def test_equal_amounts_are_neither_less_nor_more() -> None:
-    same = Money(100, "eur")
-    assert not same < Money(100, "eur")
-    assert not same > Money(100, "eur")
+    same = Money(100, currency("eur"))
+    assert not same < Money(100, currency("eur"))
+    assert not same > Money(100, currency("eur"))
 
 
 def test_an_unknown_currency_is_told_shortened() -> None:
