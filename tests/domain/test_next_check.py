@@ -41,7 +41,7 @@ def test_a_kept_hold_is_looked_at_again_after_the_recheck_time() -> None:
         (timedelta(seconds=10), None, timedelta(seconds=50)),
         (timedelta(minutes=2), timedelta(seconds=30), timedelta(seconds=30)),
         (timedelta(hours=3), timedelta(hours=1), timedelta(0)),
-        (timedelta(hours=5), timedelta(hours=1), timedelta(hours=1)),
+        (timedelta(hours=5), timedelta(hours=1), timedelta(hours=2)),
         (timedelta(days=9), timedelta(hours=1), timedelta(hours=23)),
     ],
 )

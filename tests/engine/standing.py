@@ -66,7 +66,11 @@ def nobody_sent_within_a_transaction(world: Rig) -> None:
 
 
 async def once_more_changes_nothing(world: Rig) -> None:
-    """Sweep, tick, followers and what is due, again: the same rows, the same money."""
+    """Sweep, tick, followers and what is due, again: the same rows, the same money.
+
+    When all of Stripe's news has been read, which may still tell whose attempt a success was.
+    """
+    await tick(world.deps(), world.scope)
     before = state(world)
     world.later(minutes=31)
     await sweep(world.deps(), world.scope)

@@ -11,7 +11,7 @@ from anchorhold.twin import acts
 from anchorhold.twin.faults import FaultKind, Rule
 from tests.engine.charging import charge, fails
 from tests.engine.left import left, notices
-from tests.engine.lost import crashed, dies, unknown
+from tests.engine.lost import crashed, dies, swept, unknown
 from tests.engine.rig import Rig, When
 from tests.engine.standing import standing_checks
 from tests.engine.stripe_side import (
@@ -155,11 +155,11 @@ async def test_case_a15_what_could_not_be_asked_is_not_failed(world: Rig, answer
     invoice = await unknown(world)
     before = left(world, invoice)
     between(world, (RETRIEVE, answer))
-    await world.tick()
+    await swept(world)
     assert left(world, invoice) == before
     world.later(hours=3)
     world.twin.faults.replace([Rule(FaultKind.DROPPED_BEFORE, RETRIEVE, probability=1)])
-    await world.tick()
+    await swept(world)
     assert left(world, invoice) == before
     world.twin.faults.replace([])
     await world.recover()

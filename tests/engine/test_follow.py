@@ -4,7 +4,7 @@ import sys
 
 from anchorhold.domain.following import FOLLOW
 from anchorhold.domain.ids import InvoiceId
-from anchorhold.engine.follow import look_at
+from anchorhold.engine.follow import follow, look_at
 from anchorhold.store import follows
 from anchorhold.twin.faults import FaultKind, Rule
 from tests.domain.tables import rows_without_a_test
@@ -39,7 +39,8 @@ async def debited(world: Rig, method: str = "pm_success_de") -> InvoiceId:
 
 
 async def followed(world: Rig) -> dict[str, int]:
-    return (await world.tick()).followed
+    """What the followers saw, with no news from Stripe beside them."""
+    return await follow(world.deps(), world.scope)
 
 
 async def test_f1_a_debit_that_pays_is_its_attempts(world: Rig) -> None:
@@ -47,7 +48,7 @@ async def test_f1_a_debit_that_pays_is_its_attempts(world: Rig) -> None:
     end_debits(world)
     assert await followed(world) == {"F1": 1}
     assert left(world, invoice) == Left(
-        "paid", "succeeded", True, 2, ("succeeded", "answered", "F1"), "succeeded"
+        "paid", "succeeded", True, 1, ("succeeded", "answered", "F1"), "succeeded"
     )
     await standing_checks(world)
 
@@ -106,6 +107,34 @@ async def test_f5_on_a_written_off_invoice_it_is_cancelled_first(world: Rig) -> 
     world.later(minutes=5)
     assert await followed(world) == {"F3": 1}
     await standing_checks(world)
+
+
+async def test_f6_a_direct_charge_that_failed_is_cancelled_before_it_ends(world: Rig) -> None:
+    """H17: nobody's live intent, and payable beside the next attempt's."""
+    invoice = await debited(world, "pm_failed_de")
+    end_debits(world)
+    world.sql("UPDATE anchorhold.invoice SET intent_id = NULL")
+    world.sql("DELETE FROM anchorhold.intent")
+    assert await followed(world) == {"F6": 1}
+    assert AtStripe(world).intents(invoice) == ["canceled"]
+    assert left(world, invoice).payment_status == "processing"
+    world.later(minutes=5)
+    assert await followed(world) == {"F3": 1}
+    assert left(world, invoice).payment_status == "failed"
+    assert left(world, invoice).attempt == ("failed", "answered", "F3")
+    assert world.sql("SELECT decline IS NOT NULL FROM anchorhold.attempt") == [(True,)]
+
+
+async def test_f4_a_charge_whose_unclear_answer_named_its_intent_ends_as_its_decline(
+    world: Rig,
+) -> None:
+    invoice = await debited(world, "pm_failed_de")
+    end_debits(world)
+    world.sql("UPDATE anchorhold.invoice SET payment_status = 'unknown'")
+    world.sql("UPDATE anchorhold.attempt SET state = 'superseded', cause = 'no_trace'")
+    assert await followed(world) == {"F4": 1}
+    assert left(world, invoice).attempt[0] == "failed"
+    assert left(world, invoice).payment_status == "failed"
 
 
 async def test_f1_a_debit_pays_a_written_off_invoice(world: Rig) -> None:

@@ -68,10 +68,11 @@ async def test_a_late_acceptance_of_an_old_key_does_not_clear_the_new_ones_flag(
     assert await flagged(world)
 
 
-async def test_a_tick_without_anything_to_do_asks_stripe_nothing(world: Rig) -> None:
+async def test_a_tick_without_anything_to_do_asks_stripe_for_news_alone(world: Rig) -> None:
     await world.invoice()
     await world.charge_due()
     sent = len(world.twin.requests)
     ticked = await world.tick()
     assert (ticked.swept.checks, ticked.followed, ticked.watched) == (0, {}, {})
-    assert len(world.twin.requests) == sent
+    assert [entry.path for entry in world.twin.requests[sent:]] == ["/v1/events"]
+    assert (ticked.audited.read, ticked.audited.rows) == (1, {"N1": 1})

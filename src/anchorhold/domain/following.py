@@ -27,6 +27,8 @@ class Row:
     invoice: frozenset[InvoiceStatus]
     act: Follow
     because: str
+    own: bool | None = None
+    """Whether the intent is the invoice's own live one; None: either."""
 
 
 # fmt: off
@@ -36,12 +38,18 @@ FOLLOW = (
     Row("F2", UNDER_WAY, ANY, Follow.WAIT, "the bank has not decided yet"),
     Row("F3", frozenset({IntentStatus.CANCELED}), ANY, Follow.END,
         "a cancelled intent never charges"),
-    Row("F4", PAYABLE, OPEN, Follow.END, "the bank said no"),
+    Row("F4", PAYABLE, OPEN, Follow.END, "the bank said no", own=True),
+    Row("F6", PAYABLE, OPEN, Follow.CANCEL, "a direct charge's: it would stay payable beside the "
+        "next one (H17)", own=False),
     Row("F5", PAYABLE, CLOSED, Follow.CANCEL, "nothing is due and it could still be paid"),
 )
 # fmt: on
 
 
-def read(intent: IntentStatus, invoice: InvoiceStatus) -> Row:
-    """The row for this status of the intent and of the invoice."""
-    return next(row for row in FOLLOW if intent in row.intent and invoice in row.invoice)
+def read(intent: IntentStatus, invoice: InvoiceStatus, *, own: bool = True) -> Row:
+    """The row for this status of the intent and of the invoice; `own`: its own live intent."""
+    return next(
+        row
+        for row in FOLLOW
+        if intent in row.intent and invoice in row.invoice and row.own in {None, own}
+    )

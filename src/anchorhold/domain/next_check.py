@@ -4,15 +4,9 @@ Computed from the facts and the times, never a fixed hour. All times are the dat
 """
 
 from datetime import datetime, timedelta
-from typing import Final
 
+from anchorhold.domain import ladder
 from anchorhold.domain.timing import Timing
-
-FIRST_LOOK: Final = timedelta(seconds=60)
-"""A followed intent is looked at no sooner than this after the last time."""
-
-LAST_LOOK: Final = timedelta(days=1)
-"""And no later: bank debits take days."""
 
 
 def next_check_at(
@@ -41,8 +35,9 @@ def _after_hold(timing: Timing, hold_until: datetime, asked_at: datetime | None)
 
 
 def _after_look(followed_at: datetime | None, asked_at: datetime | None) -> datetime | None:
-    """The ladder: each wait is half of the time that it has been followed, within the bounds."""
-    if asked_at is None or followed_at is None:
-        first = asked_at or followed_at
-        return first + FIRST_LOOK if first else None
-    return asked_at + min(LAST_LOOK, max(FIRST_LOOK, (asked_at - followed_at) / 2))
+    """The ladder, as the follower climbs it: by the age at the last look."""
+    last = asked_at or followed_at
+    if last is None or followed_at is None:
+        return last + timedelta(seconds=ladder.FIRST_S) if last else None
+    age_s = (last - followed_at).total_seconds()
+    return last + timedelta(seconds=ladder.wait_s(age_s))

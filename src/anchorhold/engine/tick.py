@@ -1,4 +1,4 @@
-"""One tick of an account and mode: ask about the flagged key, sweep, follow, watch (section 6).
+"""One tick of an account and mode: the flagged key, sweep, follow, watch, news (sections 6, 9).
 
 What is due is charged by the worker's own batches, so that all workers share it.
 """
@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from anchorhold.domain.scope import Scope
 from anchorhold.engine import accounts
+from anchorhold.engine.audit import Audited, audit
 from anchorhold.engine.deps import Deps
 from anchorhold.engine.follow import follow
 from anchorhold.engine.sweep import Swept, sweep
@@ -21,12 +22,17 @@ class Ticked:
     followed: dict[str, int] = field(default_factory=dict)
     account_refused: bool = False
     watched: dict[str, int] = field(default_factory=dict)
+    audited: Audited = field(default_factory=Audited)
 
 
 async def tick(deps: Deps, scope: Scope) -> Ticked:
-    """Stale holds were checked, followed and watched intents looked at, a refused key tried."""
+    """Stale holds checked, followed and watched intents looked at, news read, a flagged key tried.
+
+    News comes last: what a look settles has no effect any more, so each event costs a row at most.
+    """
     refused = not await accounts.is_accepted(deps, scope)
     swept = await sweep(deps, scope)
     followed = await follow(deps, scope)
     watched = await watch(deps, scope)
-    return Ticked(swept, followed, refused, watched)
+    audited = await audit(deps, scope)
+    return Ticked(swept, followed, refused, watched, audited)

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from anchorhold.domain import ladder
 from anchorhold.domain.answer import Decline
 from anchorhold.domain.ids import InvoiceId
 from anchorhold.domain.invoice import InvoiceStatus, PaymentStatus
@@ -20,6 +21,8 @@ class Followed:
     seq: int
     status: InvoiceStatus
     payment_status: PaymentStatus
+    own: bool = True
+    """The followed intent is the invoice's own live one."""
 
 
 _FOLLOWED = """
@@ -34,9 +37,8 @@ _TURN = """
        AND coalesce(i.provider_synced_at, i.followed_at)
            < (SELECT anchorhold.now()) - CASE
                WHEN %(invoice_id)s::text IS NOT NULL THEN interval '60 seconds'
-               ELSE least(interval '1 day',
-                          greatest(interval '60 seconds',
-                                   (i.provider_synced_at - i.followed_at) / 2)) END
+               ELSE anchorhold.wait_of(i.provider_synced_at - i.followed_at,
+                                       %(after_s)s, %(wait_s)s) END
      ORDER BY i.provider_synced_at NULLS FIRST
      LIMIT %(limit)s
        FOR UPDATE SKIP LOCKED
@@ -46,7 +48,8 @@ UPDATE anchorhold.invoice i
   FROM picked p
  WHERE i.account_id = p.account_id AND i.livemode = p.livemode AND i.id = p.id
 RETURNING i.id AS invoice_id, i.followed_intent_id AS intent_id, i.charge_seq AS seq,
-          i.status, i.payment_status
+          i.status, i.payment_status,
+          coalesce(i.intent_id = i.followed_intent_id, false) AS own
 """
 
 
@@ -55,14 +58,15 @@ async def take(
 ) -> list[Followed]:
     """Up to `limit` followed invoices whose turn it is; others skip them until their next turn.
 
-    The ladder: the longer it has been processing, the longer until the next look, from a minute
-    to a day. With `invoice_id` only that one, whenever it was looked at last a minute ago. Holds
-    come first: an invoice with a hold belongs to the sweep.
+    The ladder is `domain/ladder.py`: minutes, then hours, then daily. With `invoice_id` only that
+    one, if nobody looked at it in the last minute. Holds come first: an invoice with a hold
+    belongs to the sweep.
     """
     return await db.all(
         _FOLLOWED + given((invoice_id, " AND i.id = %(invoice_id)s")) + _TURN,
         Followed,
         **scope.params,
+        **ladder.PARAMS,
         invoice_id=invoice_id,
         limit=limit,
     )
@@ -73,6 +77,7 @@ WITH ended AS (
     UPDATE anchorhold.invoice i
        SET payment_status = 'failed', followed_intent_id = NULL, followed_at = NULL,
            charge_seq = i.charge_seq + 1, last_error = %(decline)s,
+           blocked_reason = nullif(i.blocked_reason, 'customer_action'),
            intent_id = CASE WHEN %(canceled)s THEN nullif(i.intent_id, %(intent_id)s)
                             ELSE i.intent_id END
      WHERE i.account_id = %(account_id)s AND i.livemode = %(livemode)s
@@ -82,12 +87,14 @@ WITH ended AS (
     RETURNING i.account_id, i.livemode, i.id
 ), declined AS (
     UPDATE anchorhold.attempt a
-       SET state = 'failed', decline = %(decline)s, rule = 'F4',
+       SET state = 'failed', decline = %(decline)s, rule = %(rule)s,
            ended_at = anchorhold.now()
       FROM ended e
      WHERE a.account_id = e.account_id AND a.livemode = e.livemode
        AND a.invoice_id = e.id AND a.intent_id = %(intent_id)s
-       AND a.state = 'processing'
+       AND (a.state = 'processing'
+            OR (a.state IN ('unknown', 'superseded') AND a.sent_at IS NOT NULL
+                AND %(payment_status)s = 'unknown'))
     RETURNING a.id
 ), intent AS (
     UPDATE anchorhold.intent t
@@ -98,13 +105,32 @@ WITH ended AS (
 ), told AS (
     INSERT INTO anchorhold.journal
            (account_id, livemode, invoice_id, actor, what, rule, attempt_id, detail)
-    SELECT account_id, livemode, id, %(actor)s, 'following.ended', 'F4',
+    SELECT account_id, livemode, id, %(actor)s, 'following.ended', %(rule)s,
            (SELECT max(id) FROM declined),
            jsonb_strip_nulls(jsonb_build_object('decline', %(decline)s::jsonb))
       FROM ended
 )
 SELECT id FROM ended
 """
+
+
+async def one(db: Db, scope: Scope, invoice_id: InvoiceId, intent_id: str) -> Followed | None:
+    """The invoice as a follower reads it, if it follows this intent and has no hold now."""
+    return await db.one(
+        """
+        SELECT i.id AS invoice_id, i.followed_intent_id AS intent_id, i.charge_seq AS seq,
+               i.status, i.payment_status,
+               coalesce(i.intent_id = i.followed_intent_id, false) AS own
+          FROM anchorhold.invoice i
+         WHERE i.account_id = %(account_id)s AND i.livemode = %(livemode)s
+           AND i.id = %(invoice_id)s AND i.followed_intent_id = %(intent_id)s
+           AND i.hold_until IS NULL
+        """,
+        Followed,
+        **scope.params,
+        invoice_id=invoice_id,
+        intent_id=intent_id,
+    )
 
 
 async def end(
@@ -114,12 +140,14 @@ async def end(
     *,
     decline: Decline | None,
     canceled: bool,
+    rule: str,
     actor: str,
 ) -> str | None:
     """The following ended as a decline of the followed attempt; None when something moved (F5).
 
     Compares payment status, followed intent and counter, so that a late look at one attempt's
-    debit never declines the next one's (P7). No attempt is declined when the page made it.
+    debit never declines the next one's (P7). No attempt is declined when the page made it. Where
+    the answer was unclear and named the intent, the attempt that was taken for superseded is it.
     """
     return await db.one(
         _END,
@@ -131,5 +159,6 @@ async def end(
         seq=followed.seq,
         decline=words(decline),
         canceled=canceled,
+        rule=rule,
         actor=actor,
     )

@@ -2,8 +2,10 @@
 
 from dataclasses import dataclass
 
+from anchorhold.domain import ladder
 from anchorhold.domain.ids import InvoiceId
 from anchorhold.domain.invoice import InvoiceStatus
+from anchorhold.domain.news import WATCH_DAYS
 from anchorhold.domain.scope import Scope
 from anchorhold.store.db import Db
 
@@ -21,9 +23,8 @@ class Watched:
 async def take(db: Db, scope: Scope, *, limit: int) -> list[Watched]:
     """Up to `limit` watched intents whose turn it is; others skip them until their next turn.
 
-    Each wait is half of the time that the intent has been watched, from a minute to a day, and
-    ends after 30 days. An invoice with a hold belongs to the sweep, one that follows to its
-    follower.
+    On the ladder (`domain/ladder.py`), for 30 days. An invoice with a hold belongs to the sweep,
+    one that follows to its follower. Only intents of the Stripe account that is connected.
     """
     return await db.all(
         """
@@ -33,10 +34,14 @@ async def take(db: Db, scope: Scope, *, limit: int) -> list[Watched]:
               JOIN anchorhold.invoice i
                 ON i.account_id = t.account_id AND i.livemode = t.livemode
                AND i.id = t.invoice_id
+              JOIN anchorhold.connection c
+                ON c.account_id = t.account_id AND c.livemode = t.livemode
              WHERE t.account_id = %(account_id)s AND t.livemode = %(livemode)s
-               AND t.state = 'live' AND t.watched_since IS NOT NULL
+               AND t.state IN ('live', 'abandoned') AND t.watched_since IS NOT NULL
+               AND t.stripe_account = c.stripe_account
                AND t.watch_at <= (SELECT anchorhold.now())
-               AND t.watched_since > (SELECT anchorhold.now()) - interval '30 days'
+               AND t.watched_since
+                   > (SELECT anchorhold.now()) - make_interval(days => %(days)s)
                AND i.hold_until IS NULL AND i.followed_intent_id IS NULL
              ORDER BY t.watch_at
              LIMIT %(limit)s
@@ -44,9 +49,8 @@ async def take(db: Db, scope: Scope, *, limit: int) -> list[Watched]:
         )
         UPDATE anchorhold.intent t
            SET watch_at = anchorhold.now()
-                        + least(interval '1 day',
-                                greatest(interval '60 seconds',
-                                         (anchorhold.now() - t.watched_since) / 2))
+                        + anchorhold.wait_of(anchorhold.now() - t.watched_since,
+                                             %(after_s)s, %(wait_s)s)
           FROM picked p
          WHERE t.account_id = p.account_id AND t.livemode = p.livemode
            AND t.invoice_id = p.invoice_id AND t.number = p.number
@@ -54,7 +58,26 @@ async def take(db: Db, scope: Scope, *, limit: int) -> list[Watched]:
         """,
         Watched,
         **scope.params,
+        **ladder.PARAMS,
+        days=WATCH_DAYS,
         limit=limit,
+    )
+
+
+async def one(db: Db, scope: Scope, invoice_id: InvoiceId, intent_id: str) -> Watched | None:
+    """The invoice as a watcher reads it, if this is its live intent, free and not followed."""
+    return await db.one(
+        """
+        SELECT i.id AS invoice_id, i.intent_id, i.charge_seq AS seq, i.status
+          FROM anchorhold.invoice i
+         WHERE i.account_id = %(account_id)s AND i.livemode = %(livemode)s
+           AND i.id = %(invoice_id)s AND i.intent_id = %(intent_id)s
+           AND i.hold_until IS NULL AND i.followed_intent_id IS NULL
+        """,
+        Watched,
+        **scope.params,
+        invoice_id=invoice_id,
+        intent_id=intent_id,
     )
 
 

@@ -30,6 +30,9 @@ from anchorhold.domain.answer import (
     Slice,
     Unclear,
 )
+from anchorhold.domain.disputes import DisputeView
+from anchorhold.domain.event import StripeEvent
+from anchorhold.domain.refund import RefundView
 from anchorhold.stripe import views
 from anchorhold.stripe.breaker import Breaker
 from anchorhold.stripe.limiter import Lane, Limiter
@@ -168,6 +171,11 @@ class StripeProvider:
         path, read = "/v1/payment_intents/{}", views.intent_named(intent)
         return await self._read(_Call("get", path, deadline, read, {"expand": EXPAND}, name=intent))
 
+    async def retrieve_secret(self, intent: str, deadline: Deadline) -> Result[str]:
+        """GET /v1/payment_intents/{id}: its client secret, which is kept and logged nowhere."""
+        path, read = "/v1/payment_intents/{}", views.secret_of(intent)
+        return await self._read(_Call("get", path, deadline, read, name=intent))
+
     async def list_intents(
         self, customer: str, created_gte: int | None, deadline: Deadline
     ) -> Result[Page[IntentView]]:
@@ -201,6 +209,29 @@ class StripeProvider:
         """One page of GET /v1/events about PaymentIntents; not through the breaker."""
         params = {"types": list(INTENT_EVENTS), "created": {"gte": created_gte}}
         return await self._page("/v1/events", params, after, deadline, views.changed_intent)
+
+    async def list_news(
+        self, types: tuple[str, ...], created_gte: int, created_lt: int, deadline: Deadline
+    ) -> Result[Page[StripeEvent]]:
+        """Every page of GET /v1/events of these types in that time; not through the breaker."""
+        params = {"types": list(types), "created": {"gte": created_gte, "lt": created_lt}}
+        return await self._list("/v1/events", params, deadline, views.news)
+
+    async def create_refund(
+        self, params: Params, key: str, deadline: Deadline
+    ) -> Result[RefundView]:
+        """POST /v1/refunds under an idempotency key. Never sent while the breaker is open."""
+        return await self._write(_Call("post", "/v1/refunds", deadline, views.refund, params, key))
+
+    async def list_refunds(self, intent: str, deadline: Deadline) -> Result[Page[RefundView]]:
+        """Every page of GET /v1/refunds of one intent; not through the breaker."""
+        return await self._list("/v1/refunds", {"payment_intent": intent}, deadline, views.refund)
+
+    async def retrieve_dispute(self, dispute: str, deadline: Deadline) -> Result[DisputeView]:
+        """GET /v1/disputes/{id}; not through the breaker."""
+        return await self._read(
+            _Call("get", "/v1/disputes/{}", deadline, views.dispute, name=dispute)
+        )
 
     async def retrieve_account(self, deadline: Deadline) -> Result[str]:
         """GET /v1/account: the id of the account that the key belongs to."""

@@ -18,6 +18,9 @@ from anchorhold.domain.answer import (
     Result,
     Slice,
 )
+from anchorhold.domain.disputes import DisputeView
+from anchorhold.domain.event import StripeEvent
+from anchorhold.domain.refund import RefundView
 
 Params = Mapping[str, object]
 """Request parameters, nested as Stripe documents them, sent exactly as stored."""
@@ -63,6 +66,10 @@ class Provider(Protocol):
         """GET /v1/payment_intents/{id} with `latest_charge` expanded; not through the breaker."""
         ...
 
+    async def retrieve_secret(self, intent: str, deadline: Deadline) -> Result[str]:
+        """GET /v1/payment_intents/{id}: its client secret, for the customer's browser alone."""
+        ...
+
     async def list_intents(
         self, customer: str, created_gte: int | None, deadline: Deadline
     ) -> Result[Page[IntentView]]:
@@ -92,6 +99,26 @@ class Provider(Protocol):
 
         `after` is the id of an event. Not through the breaker.
         """
+        ...
+
+    async def list_news(
+        self, types: tuple[str, ...], created_gte: int, created_lt: int, deadline: Deadline
+    ) -> Result[Page[StripeEvent]]:
+        """Every page of GET /v1/events of these types in that time; not through the breaker."""
+        ...
+
+    async def create_refund(
+        self, params: Params, key: str, deadline: Deadline
+    ) -> Result[RefundView]:
+        """POST /v1/refunds under an idempotency key. Never sent while the breaker is open."""
+        ...
+
+    async def list_refunds(self, intent: str, deadline: Deadline) -> Result[Page[RefundView]]:
+        """Every page of GET /v1/refunds of one intent; not through the breaker."""
+        ...
+
+    async def retrieve_dispute(self, dispute: str, deadline: Deadline) -> Result[DisputeView]:
+        """GET /v1/disputes/{id}; not through the breaker."""
         ...
 
     async def retrieve_account(self, deadline: Deadline) -> Result[str]:

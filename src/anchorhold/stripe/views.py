@@ -21,6 +21,9 @@ from anchorhold.domain.answer import (
     Shown,
     Unclear,
 )
+from anchorhold.domain.disputes import DisputeView
+from anchorhold.domain.event import StripeEvent
+from anchorhold.domain.refund import RefundState, RefundView
 
 T = TypeVar("T")
 Read = Callable[[object], T]
@@ -136,6 +139,16 @@ def intent_named(name: str) -> Read[IntentView]:
     return read
 
 
+def secret_of(name: str) -> Read[str]:
+    """Reads the client secret of the PaymentIntent of this id."""
+
+    def read(data: object) -> str:
+        intent_named(name)(data)
+        return _text(_object(data, "payment_intent"), "client_secret")
+
+    return read
+
+
 def charge_view(data: object) -> ChargeView:
     """A charge, with its failure when it failed."""
     charge = _object(data, "charge")
@@ -154,7 +167,8 @@ def charge_view(data: object) -> ChargeView:
 def customer(data: object) -> CustomerView:
     """A customer; a deleted one is an object with `deleted: true` and little else."""
     found = _object(data, "customer")
-    return CustomerView(_text(found, "id"), deleted=found.get("deleted") is True)
+    clock = reference(found.get("test_clock"))
+    return CustomerView(_text(found, "id"), found.get("deleted") is True, clock is not None)
 
 
 def event(data: object) -> EventView:
@@ -183,6 +197,86 @@ def changed_intent(data: object) -> IntentView:
     """The PaymentIntent that an event is about, as it was then; its charge is only named."""
     inner = _object(_object(data, "event").get("data"), None)
     return intent(inner.get("object"))
+
+
+def news(data: object) -> StripeEvent:
+    """An event with the safe fields of its object, as `store/events.py` keeps it."""
+    found = _object(data, "event")
+    inner = found.get("data")
+    held = inner.get("object") if isinstance(inner, Mapping) else None
+    about: Object = held if isinstance(held, Mapping) else {}
+    request = found.get("request")
+    key = _known(request, "idempotency_key") if isinstance(request, Mapping) else None
+    is_intent = about.get("object") == "payment_intent"
+    named = about.get("id") if is_intent else about.get("payment_intent")
+    return StripeEvent(
+        id=_text(found, "id"),
+        type=_text(found, "type"),
+        created=_int(found, "created"),
+        object_id=_known(about, "id") or "",
+        intent_id=_maybe(reference, named),
+        idempotency_key=key,
+        metadata=_maybe(_metadata_of, about) or {},
+        summary=_summary(about),
+    )
+
+
+_NUMBERS = ("amount", "amount_received", "amount_refunded")
+_WORDS = ("object", "status", "currency", "reason", "failure_reason", "cancellation_reason")
+
+
+def _summary(about: Object) -> dict[str, object]:
+    """Statuses, amounts, ids and decline codes: nothing about a card or a person."""
+    charge = about.get("latest_charge") or about.get("charge")
+    decline = _maybe(_decline, about.get("last_payment_error"))
+    facts: dict[str, object] = {name: _known(about, name) for name in _WORDS}
+    facts |= {name: about[name] for name in _NUMBERS if type(about.get(name)) is int}
+    facts["charge"] = _maybe(reference, charge)
+    if decline is not None:
+        facts["decline"] = {
+            "code": decline.code,
+            "decline_code": decline.decline_code,
+            "advice_code": decline.advice_code,
+            "message": decline.message,
+        }
+    return {name: value for name, value in facts.items() if value is not None}
+
+
+def _metadata_of(data: object) -> Mapping[str, str]:
+    return _metadata(_object(data, None))
+
+
+def refund(data: object) -> RefundView:
+    """A refund, with the metadata that say which request of ours made it."""
+    found = _object(data, "refund")
+    return RefundView(
+        id=_text(found, "id"),
+        status=_refund_state(found),
+        amount=_int(found, "amount"),
+        currency=_text(found, "currency"),
+        reason=_known(found, "failure_reason") or _known(found, "reason") or "",
+        metadata=_metadata(found),
+    )
+
+
+def _refund_state(found: Object) -> RefundState:
+    try:
+        return RefundState(_text(found, "status"))
+    except ValueError:
+        raise UnreadableError(f"unknown status {found.get('status')}") from None
+
+
+def dispute(data: object) -> DisputeView:
+    """A dispute: which payment, and how far it came."""
+    found = _object(data, "dispute")
+    return DisputeView(
+        id=_text(found, "id"),
+        status=_text(found, "status"),
+        amount=_int(found, "amount"),
+        currency=_text(found, "currency"),
+        reason=_known(found, "reason") or "",
+        intent_id=reference(found.get("payment_intent")),
+    )
 
 
 def own_id(kind: str) -> Read[str]:
