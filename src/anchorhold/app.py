@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from anchorhold import logs, postgres
 from anchorhold import settings as all_settings
+from anchorhold.apart import OwnTasks
 from anchorhold.domain.refusals import Code, Refusal
 from anchorhold.engine.deps import Deps
 from anchorhold.lanes import Lanes, checks_at_once
@@ -67,7 +68,7 @@ async def open_app(settings: Settings, *, actor: str, migrate: bool = False) -> 
             await schema.require_current(db)
             providers = StripeProviders(db, secret_key, wires, log)
             lanes = Lanes(checks_at_once(settings))
-            deps = Deps(db, providers, settings.timing, log, actor, lanes)
+            deps = Deps(db, providers, settings.timing, log, actor, lanes, OwnTasks())
             yield App(settings, conninfo, secret_key, providers, wires, deps)
     finally:
         await wires.transport.close_async()

@@ -81,9 +81,11 @@ class StripeProviders:
     ) -> Connected | None:
         if row is None:
             return None
-        same = before is not None and (before.stripe_account, before.key_fingerprint) == (
-            row.stripe_account,
-            row.key_fingerprint,
+        facts = (row.stripe_account, row.key_fingerprint, row.charge_mode)
+        same = before is not None and facts == (
+            before.stripe_account,
+            before.key_fingerprint,
+            before.charge_mode,
         )
         return before if same else self._make(scope, row)
 
@@ -98,7 +100,9 @@ class StripeProviders:
                 reason=str(error),
             )
             return None
-        return Connected(self._wires.provider(secret), row.stripe_account, row.key_fingerprint)
+        return Connected(
+            self._wires.provider(secret), row.stripe_account, row.key_fingerprint, row.charge_mode
+        )
 
 
 def place_of_key(scope: Scope) -> tuple[str, ...]:

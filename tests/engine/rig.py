@@ -17,18 +17,20 @@ import psycopg
 from psycopg import AsyncConnection
 from typing_extensions import override
 
+from anchorhold.domain.account import AfterPresumedNone, ChargeMode, Modes, SweepMode
 from anchorhold.domain.answer import Deadline
 from anchorhold.domain.hold import Claim
 from anchorhold.domain.ids import ACCOUNT, AccountId, IdKind, InvoiceId
 from anchorhold.domain.scope import Scope
 from anchorhold.domain.timing import Timing
 from anchorhold.engine.charge import Charged, charge
+from anchorhold.engine.claim import claim_due
 from anchorhold.engine.collect import collect
 from anchorhold.engine.deps import Connected, Deps
 from anchorhold.engine.prepare import prepare_intent, set_up_customer
 from anchorhold.engine.tick import Ticked, tick
 from anchorhold.entropy import new_id
-from anchorhold.store import accounts, customers, holds, intents, invoices
+from anchorhold.store import accounts, customers, intents, invoices
 from anchorhold.store.accounts import NewConnection
 from anchorhold.store.db import Db, PoolDb, connect
 from anchorhold.store.invoices import NewInvoice
@@ -241,12 +243,24 @@ class Rig:
     base: str = API_BASE
     over_http: Transport | None = None
     connected: bool = True
+    charge_mode: ChargeMode = ChargeMode.PREPARED
 
     def deps(self, gate: Gate | None = None) -> Deps:
         """A process of its own: what it does passes `gate`."""
         gate = gate or Gate()
         db: Db = GatedDb(self.pool, gate)
         return Deps(db, _Only(self, gate), self.timing, self.log, "worker:test")
+
+    async def charges(
+        self,
+        mode: ChargeMode,
+        sweep: SweepMode = SweepMode.FENCE,
+        after: AfterPresumedNone = AfterPresumedNone.RECHARGE,
+    ) -> None:
+        """The account chose so."""
+        modes = Modes(mode, sweep, after)
+        assert await accounts.set_modes(self.pool, self.scope.account_id, modes)
+        self.charge_mode = mode
 
     def provider(self) -> StripeProvider:
         """The real client, on the twin in memory."""
@@ -312,8 +326,8 @@ class Rig:
 
     async def claim_due(self, deps: Deps | None = None) -> list[Claim]:
         """Everything that is due is held for a charge."""
-        deps = deps or self.deps()
-        return await holds.claim_due(deps.db, self.scope, deps.timing, limit=100, actor=deps.actor)
+        direct = self.charge_mode is ChargeMode.DIRECT
+        return await claim_due(deps or self.deps(), self.scope, limit=100, directly=direct)
 
     async def charge_all(self, claims: list[Claim], deps: Deps | None = None) -> list[Charged]:
         """Each claim was charged, one after the other."""
@@ -372,7 +386,7 @@ class _Only:
         if not self.rig.connected:
             return None
         provider: Any = GatedProvider(self.rig.provider(), self.gate)
-        return Connected(provider, self.rig.stripe_account, "fingerprint")
+        return Connected(provider, self.rig.stripe_account, "fingerprint", self.rig.charge_mode)
 
 
 @asynccontextmanager

@@ -1,6 +1,9 @@
 """How an account charges, and what its sweep may conclude (protocol sections 2 and 6)."""
 
+from dataclasses import dataclass
 from enum import StrEnum
+
+from anchorhold.domain.refusals import Code, Refusal
 
 
 class ChargeMode(StrEnum):
@@ -26,3 +29,17 @@ class AfterPresumedNone(StrEnum):
 
     RECHARGE = "recharge"
     OPERATOR = "operator"
+
+
+@dataclass(frozen=True, slots=True)
+class Modes:
+    """What an account chose, together."""
+
+    charge: ChargeMode = ChargeMode.PREPARED
+    sweep: SweepMode = SweepMode.FENCE
+    after_presumed_none: AfterPresumedNone = AfterPresumedNone.RECHARGE
+
+    def require_sensible(self) -> None:
+        """A prepared charge is looked up by its id. Raises Refusal: sweep_mode_needs_direct."""
+        if self.charge is ChargeMode.PREPARED and self.sweep is SweepMode.ADR:
+            raise Refusal(Code.SWEEP_MODE_NEEDS_DIRECT)

@@ -120,6 +120,8 @@ class CustomerView:
 
     id: str
     deleted: bool = False
+    test_clock: bool = False
+    """It lives on a test clock: what is made for it is dated by that clock (H18)."""
 
 
 class NotSent(StrEnum):

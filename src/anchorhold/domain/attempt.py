@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from anchorhold.domain.ids import AttemptId
+from anchorhold.domain.account import ChargeMode
+from anchorhold.domain.ids import ATTEMPT, AttemptId, InvoiceId, derive
 from anchorhold.domain.invoice import PaymentStatus
+from anchorhold.domain.scope import Scope
 
 
 class AttemptKind(StrEnum):
@@ -101,8 +103,27 @@ class AttemptFacts:
     seq: int
     intent_id: str | None
     payment_method: str | None
-    stripe_account: str
+    stripe_account: str | None
     idempotency_key: str | None
     claimed_at: datetime
     sent_at: datetime | None
     charge_id: str | None
+    charge_mode: ChargeMode = ChargeMode.PREPARED
+    """How this attempt asks for money, whatever its account does by now."""
+    cause: Cause | None = None
+    rule: str | None = None
+    stripe_customer_id: str | None = None
+
+    @property
+    def direct(self) -> bool:
+        """Its request creates and confirms in one, so that a lost answer named no intent."""
+        return self.charge_mode is ChargeMode.DIRECT and self.kind in CHARGES
+
+
+def reference_of(scope: Scope, invoice_id: InvoiceId, seq: int) -> AttemptId:
+    """What Stripe sees of a direct attempt, in the metadata `anchorhold_attempt_id`.
+
+    Derived and not the row's own id: a database that lost its last commits sends the same request
+    again, and Stripe answers with what it saved under the same key (protocol section 1).
+    """
+    return derive(ATTEMPT, scope.account_id, invoice_id, seq)

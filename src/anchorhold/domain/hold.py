@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from anchorhold.domain.account import SweepMode
 from anchorhold.domain.answer import Deadline
 from anchorhold.domain.attempt import AttemptKind
 from anchorhold.domain.ids import AttemptId, InvoiceId
@@ -54,7 +55,8 @@ class Claim:
 
     token: Token
     kind: AttemptKind
-    intent_id: str
+    intent_id: str | None
+    """The live intent that is confirmed; None: direct, one call creates and confirms."""
     amount: int
     currency: str
     payment_method: str
@@ -62,6 +64,11 @@ class Claim:
     """The intent has been waiting for the customer for more than an hour."""
     stripe_account: str
     """Where the intent lives; another connected account can only be refused."""
+    stripe_customer_id: str = ""
+    payment_method_types: tuple[str, ...] = ()
+    sweep_mode: SweepMode = SweepMode.FENCE
+    presumed: bool = False
+    """An earlier attempt of the invoice is `presumed_none`: look once more before sending (A1)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,10 @@
 """The PaymentIntent that stands for an invoice (protocol section 2, prepared)."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from anchorhold.domain.attempt import reference_of
 from anchorhold.domain.hold import Claim
 from anchorhold.domain.ids import InvoiceId
 from anchorhold.domain.scope import Scope
@@ -10,6 +12,12 @@ from anchorhold.domain.scope import Scope
 METADATA_ACCOUNT = "anchorhold_account_id"
 METADATA_INVOICE = "anchorhold_invoice_id"
 METADATA_NUMBER = "anchorhold_intent_number"
+METADATA_ATTEMPT = "anchorhold_attempt_id"
+METADATA_FENCE = "anchorhold_fence"
+"""On what a probe made: such an intent is nobody's charge (protocol section 6, S10)."""
+
+ONLY_WITH_CONFIRM = frozenset({"confirm", "off_session", "payment_method"})
+"""What a probe leaves out of a charge: Stripe takes `off_session` with a confirm alone."""
 
 
 class IntentState(StrEnum):
@@ -22,6 +30,8 @@ class IntentState(StrEnum):
     CANCELED = "canceled"
     USED_UP = "used_up"
     """Its number is spent: the create failed, or nothing could be stored under it."""
+    ABANDONED = "abandoned"
+    """In a Stripe account that is not connected any more; an operator gave it up, watched."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +84,39 @@ def create_params(invoice: Unprepared, number: int) -> dict[str, object]:
 def confirm_params(claim: Claim) -> dict[str, object]:
     """The confirm request of an attempt; the customer is not present."""
     return {"payment_method": claim.payment_method, "off_session": True}
+
+
+def charge_params(claim: Claim) -> dict[str, object]:
+    """The one request of a direct charge: create and confirm (protocol section 2, Direct)."""
+    token = claim.token
+    return {
+        "amount": claim.amount,
+        "currency": claim.currency,
+        "customer": claim.stripe_customer_id,
+        "payment_method": claim.payment_method,
+        "confirm": True,
+        "off_session": True,
+        "capture_method": "automatic",
+        "confirmation_method": "automatic",
+        "allowed_payment_method_types": list(claim.payment_method_types),
+        "metadata": {
+            METADATA_ACCOUNT: token.scope.account_id,
+            METADATA_INVOICE: token.invoice_id,
+            METADATA_ATTEMPT: reference_of(token.scope, token.invoice_id, token.seq),
+        },
+    }
+
+
+def probe_params(charge: Mapping[str, object]) -> dict[str, object]:
+    """The fence's request, a fixed function of the stored charge: it can take no money (S10).
+
+    Sent under the charge's own key. 200: that key had never run, and for a day it can only give
+    this same answer. `idempotency_error`: the charge did run.
+    """
+    rest = {name: value for name, value in charge.items() if name not in ONLY_WITH_CONFIRM}
+    metadata = rest.get("metadata")
+    kept = metadata if isinstance(metadata, Mapping) else {}
+    return {**rest, "confirm": False, "metadata": {**kept, METADATA_FENCE: "1"}}
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
-"""TABLE: what an answer means (protocol section 4), prepared mode.
+"""TABLE: what an answer means (protocol section 4).
 
-The first row that fits decides. Rows are literal data: tests, docs, journal and the rules
+The first row that fits decides; a direct charge looks at the rows of its own first. Rows are literal data: tests, docs, journal and the rules
 command all read the same tuple.
 """
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
+from anchorhold.domain.account import SweepMode
 from anchorhold.domain.answer import (
     Decline,
     IntentStatus,
@@ -70,6 +71,7 @@ class Row:
     not_sent: frozenset[NotSent] = frozenset()
     cause: Cause | None = None
     """What is written as the cause, where it is not the meaning's own."""
+    sweep: frozenset[SweepMode] = frozenset()
 
     def fits(self, answer: Result[IntentView]) -> bool:
         """The row's conditions hold for this answer."""
@@ -138,12 +140,33 @@ OUTCOME = (
     Row("A18", Said.UNCLEAR, _M.ASK, "bytes left and no readable answer came back"),
 )
 """What the answer to a confirm means."""
+
+DIRECT = (
+    Row("D1", Said.INTENT, _M.NEEDS_CUSTOMER, "nobody is there to act, and it would stay payable",
+        intent=frozenset({_I.REQUIRES_ACTION})),
+    Row("D2", Said.REFUSED, _M.ASK, "an earlier request with this key did reach Stripe",
+        http=frozenset({400}), types=frozenset({"idempotency_error"}), cause=Cause.KEY_REUSED),
+    Row("D3", Said.REFUSED, _M.KEEP, "without a fence a 429 is taken for a lost result",
+        http=frozenset({429}), codes=frozenset({"rate_limit"}), cause=Cause.RATE_LIMITED,
+        sweep=frozenset({SweepMode.ADR})),
+)
+"""What is different about the answer to a create that confirms in one call.
+
+`ask` has nothing to retrieve there: an intent in the body is followed, and without one the
+attempt is parked.
+"""
 # fmt: on
 
 
 def read(answer: Result[IntentView]) -> Row:
     """The row that decides this answer to the only send of an attempt."""
     return next(row for row in OUTCOME if row.fits(answer))
+
+
+def read_direct(answer: Result[IntentView], sweep: SweepMode) -> Row:
+    """The row that decides this answer to the only send of a direct charge."""
+    own = (row for row in DIRECT if _within(sweep, row.sweep) and row.fits(answer))
+    return next(own, None) or read(answer)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +194,10 @@ class End:
     customer_acts: bool = False
     fails_twice: bool = False
     """Superseded twice in a row: the invoice becomes failed (S8)."""
+    own_intent: str | None = None
+    """The intent that this attempt turned out to have made, where it knew none."""
+    manual: bool = False
+    """Only a person collects it from now on; a notice says so."""
 
 
 # fmt: off
@@ -198,13 +225,19 @@ ENDS = {
 # fmt: on
 
 
+ABSENT = Decline("authentication_required", message="The bank wants the customer present.")
+"""The words for a customer who would have to act and is not there (H17)."""
+
+
 def end_of(row: Row, answer: Result[IntentView]) -> End:
     """The end that this answer writes, with the cause, the decline and the request filled in."""
     end = ENDS[row.meaning]
     end = replace(end, rule=row.id, cause=row.cause or end.cause)
     if isinstance(answer, Shown):
+        needs = row.meaning is Meaning.NEEDS_CUSTOMER
         return replace(
             end,
+            decline=ABSENT if needs else None,
             request_id=answer.request_id,
             charge_id=_charge_of(answer.value),
             followed_intent=answer.value.id if row.meaning is Meaning.FOLLOW else None,

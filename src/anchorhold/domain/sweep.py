@@ -1,14 +1,16 @@
-"""TABLE: what one check of a stale hold decides (protocol section 6), prepared mode.
+"""TABLE: what one check of a stale hold decides (protocol section 6).
 
-`find` turns what Stripe showed into findings; `decide` picks the rows. Rows that `go_on` act and
-the check goes on; the first other row that fits ends the check.
+`find` turns what Stripe showed into findings; `decide` picks the rows, by the trace that the hold's
+own attempt left (`domain/trace.py`). Rows that `go_on` act and the check goes on; the first other
+row that fits ends the check.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from enum import StrEnum
 
+from anchorhold.domain.account import AfterPresumedNone, SweepMode
 from anchorhold.domain.answer import (
     UNDER_WAY,
     ChargeView,
@@ -17,8 +19,16 @@ from anchorhold.domain.answer import (
     IntentStatus,
     IntentView,
 )
-from anchorhold.domain.attempt import UNPROVEN, AttemptFacts, AttemptState
+from anchorhold.domain.attempt import (
+    CHARGES,
+    UNPROVEN,
+    AttemptFacts,
+    AttemptState,
+    reference_of,
+)
 from anchorhold.domain.hold import Token
+from anchorhold.domain.ids import AttemptId
+from anchorhold.domain.intent import METADATA_ATTEMPT, METADATA_FENCE
 from anchorhold.domain.invoice import ANY, CLOSED, OPEN, InvoiceStatus, PaymentStatus
 
 
@@ -32,6 +42,7 @@ class Found(StrEnum):
     REFUNDED = "succeeded, refunded in full"
     PROCESSING = "processing"
     FOLLOWED = "processing, and the invoice follows it"
+    SECOND = "processing, and not the direct attempt's own"
     STRAY = "payable, off-session, not the invoice's own"
     DECLINED = "the own attempt's decline"
     PAYABLE = "the own intent is payable"
@@ -50,6 +61,25 @@ class Act(StrEnum):
     CANCEL = "cancel it at Stripe; keep for the next check"
     DECLINE = "save the decline; clear"
     SUPERSEDE = "clear; the counter moves"
+    FENCE = "take the hold over and send a probe under the same key"
+    PRESUME = "list once more; presumed none; clear; the counter moves"
+
+
+class Trace(StrEnum):
+    """What the hold's own attempt left, as far as it decides what "nothing" means."""
+
+    INTENT = "prepared, or no charge"
+    UNSENT = "direct, never sent"
+    PROVEN = "direct, its end is known"
+    FENCEABLE = "direct, its key can still tell"
+    WAITS = "direct, less than a day ago"
+    DAY_OVER = "direct, a day ago or more"
+    LOST = "direct without a fence, nothing saved after the send"
+
+
+ANY_TRACE = frozenset(Trace)
+ENDED = frozenset({Trace.INTENT, Trace.UNSENT, Trace.PROVEN, Trace.LOST})
+"""Traces with which "nothing" ends the hold at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +92,7 @@ class Row:
     act: Act
     because: str
     goes_on: bool = False
+    trace: frozenset[Trace] = ANY_TRACE
 
 
 # fmt: off
@@ -80,8 +111,8 @@ SWEEP = (
         "the follower looks at it by its id"),
     Row("S3", frozenset({Found.PROCESSING}), OPEN, Act.FOLLOW,
         "the bank decides later; the follower looks at it by its id"),
-    Row("S5", frozenset({Found.PROCESSING}), CLOSED, Act.KEEP,
-        "cleared, nothing would record it"),
+    Row("S5", frozenset({Found.PROCESSING, Found.SECOND}), ANY, Act.KEEP,
+        "cleared, nothing would record it; another attempt's news ends no hold (H7)"),
     Row("S7", frozenset({Found.DECLINED}), OPEN, Act.DECLINE,
         "the bank said no to this very attempt"),
     Row("S6", frozenset({Found.STRAY}), ANY, Act.CANCEL,
@@ -89,9 +120,18 @@ SWEEP = (
     Row("S6b", frozenset({Found.PAYABLE}), CLOSED, Act.CANCEL,
         "a closed invoice must not stay payable"),
     Row("S8", frozenset({Found.PAYABLE, Found.NOTHING}), OPEN, Act.SUPERSEDE,
-        "a late charge can only be this same intent, which succeeds once"),
+        "a late charge can only be this same intent, which succeeds once; or none was sent",
+        trace=ENDED),
     Row("S9", frozenset({Found.NOTHING, Found.DECLINED}), CLOSED, Act.CLEAR,
-        "nothing can pay and nothing is due"),
+        "nothing can pay and nothing is due", trace=ENDED),
+    Row("S10", frozenset({Found.PAYABLE, Found.NOTHING}), ANY, Act.FENCE,
+        "the key proves within a day whether the charge ever ran",
+        trace=frozenset({Trace.FENCEABLE})),
+    Row("S11", frozenset({Found.PAYABLE, Found.NOTHING}), ANY, Act.KEEP,
+        "Stripe may still carry it out", trace=frozenset({Trace.WAITS})),
+    Row("S12", frozenset({Found.PAYABLE, Found.NOTHING}), ANY, Act.PRESUME,
+        "Stripe showed nothing for a day: nobody will ever know more",
+        trace=frozenset({Trace.DAY_OVER})),
 )
 # fmt: on
 
@@ -111,11 +151,38 @@ class HoldFacts:
     others: tuple[AttemptFacts, ...]
     live: bool = False
     """The hold has not ended: its owner is working, and a check leaves it alone."""
+    sweep_mode: SweepMode = SweepMode.FENCE
+    after_presumed_none: AfterPresumedNone = AfterPresumedNone.RECHARGE
+    now: datetime = datetime.min.replace(tzinfo=UTC)
 
     @property
     def own_intent(self) -> str | None:
-        """The intent that the hold's own attempt could have confirmed."""
-        return self.own.intent_id or self.intent_id
+        """The intent that the hold's own attempt could have confirmed or is known to have made."""
+        return self.own.intent_id or (None if self.own.direct else self.intent_id)
+
+    @property
+    def nothing_to_ask(self) -> bool:
+        """A close or the like of an invoice without an intent: it can have done nothing at Stripe."""
+        return self.own.kind not in CHARGES and self.own_intent is None
+
+    @property
+    def customer(self) -> str | None:
+        """The Stripe customer whose list shows what the own attempt did."""
+        return self.own.stripe_customer_id if self.own.direct else self.stripe_customer_id
+
+    def maker(self, intent: IntentView) -> AttemptId | None:
+        """The direct attempt that the intent names as its own; None for what a probe made."""
+        if METADATA_FENCE in intent.metadata:
+            return None
+        for row in (self.own, *self.others):
+            if row.direct and row.state is not AttemptState.NOT_SENT and self._named(row, intent):
+                return row.id
+        return None
+
+    def _named(self, row: AttemptFacts, intent: IntentView) -> bool:
+        named = intent.metadata.get(METADATA_ATTEMPT)
+        reference = reference_of(self.token.scope, self.token.invoice_id, row.seq)
+        return row.intent_id == intent.id or named == reference
 
     @property
     def oldest_unproven(self) -> datetime:
@@ -170,6 +237,8 @@ def _found_in(facts: HoldFacts, intent: IntentView) -> Found:
     if intent.status is IntentStatus.SUCCEEDED:
         return Found.PAID if intent.paid else Found.REFUNDED
     if intent.status in UNDER_WAY:
+        if facts.own.direct and facts.maker(intent) != facts.own.id:
+            return Found.SECOND
         followed = intent.id == facts.followed_intent_id
         return Found.FOLLOWED if followed else Found.PROCESSING
     if intent.payable:
@@ -178,14 +247,19 @@ def _found_in(facts: HoldFacts, intent: IntentView) -> Found:
 
 
 def _own(facts: HoldFacts) -> frozenset[str | None]:
+    """The intents that may stay payable: none that a direct attempt made."""
+    if facts.own.direct:
+        return frozenset({facts.intent_id})
     return frozenset({facts.intent_id, facts.own.intent_id, facts.followed_intent_id})
 
 
-def decide(found: frozenset[Found], status: InvoiceStatus) -> tuple[Row, ...]:
+def decide(
+    found: frozenset[Found], status: InvoiceStatus, trace: Trace = Trace.INTENT
+) -> tuple[Row, ...]:
     """The rows to act on, in order; the last one ends the check unless it goes on."""
     rows: list[Row] = []
     for row in SWEEP:
-        if row.found & found and status in row.invoice:
+        if row.found & found and status in row.invoice and trace in row.trace:
             rows.append(row)
             if not row.goes_on:
                 break
@@ -209,6 +283,22 @@ def made_by_own_attempt(facts: HoldFacts, charge: ChargeView | None) -> bool:
     return after and same_method and not unproven and charge.id not in credited
 
 
+def made_by_own(facts: HoldFacts, intent: IntentView) -> bool:
+    """The hold's own attempt made what the intent shows: by its name, or by its charge (S7)."""
+    if facts.own.direct:
+        return facts.maker(intent) == facts.own.id
+    return made_by_own_attempt(facts, intent.latest_charge)
+
+
+def declined_direct(facts: HoldFacts, intents: Sequence[IntentView]) -> Decline | None:
+    """The decline of a direct attempt: its intent is its own, so the error is too."""
+    for intent in intents:
+        failed = intent.payable or intent.status is IntentStatus.CANCELED
+        if failed and facts.maker(intent) == facts.own.id and intent.last_error is not None:
+            return intent.last_error
+    return None
+
+
 def own_decline(facts: HoldFacts, charges: Sequence[ChargeView]) -> Decline | None:
     """The decline of the own attempt among an intent's charges, when it is proven to be its own."""
     for charge in charges:
@@ -219,5 +309,5 @@ def own_decline(facts: HoldFacts, charges: Sequence[ChargeView]) -> Decline | No
 
 def state_of_followed(facts: HoldFacts, intent: IntentView) -> AttemptState:
     """What the own attempt becomes when its intent is processing (S3)."""
-    own = made_by_own_attempt(facts, intent.latest_charge)
+    own = made_by_own(facts, intent)
     return AttemptState.PROCESSING if own else AttemptState.SUPERSEDED

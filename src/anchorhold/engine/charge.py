@@ -4,7 +4,7 @@ Whoever runs this may die between any two lines. What the next one finds is the 
 Stripe; the sweep reads both.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from anchorhold.domain import outcome
 from anchorhold.domain.answer import (
@@ -18,31 +18,30 @@ from anchorhold.domain.answer import (
     Shown,
     intent_in,
 )
-from anchorhold.domain.attempt import RUNNING, AttemptKind, AttemptState, Cause
+from anchorhold.domain.attempt import AttemptKind, AttemptState, Cause
 from anchorhold.domain.hold import Claim, Sending
 from anchorhold.domain.ids import AttemptId, key_of
 from anchorhold.domain.intent import IntentState, confirm_params
-from anchorhold.domain.invoice import OPEN, PaymentStatus
+from anchorhold.domain.invoice import OPEN, InvoiceStatus, PaymentStatus
 from anchorhold.domain.outcome import ENDS, End, Meaning
-from anchorhold.domain.payment import Source, Success
+from anchorhold.domain.refusals import Refusal
 from anchorhold.domain.sweep import HoldFacts, made_by_own_attempt, own_decline
 from anchorhold.domain.timing import Timing
-from anchorhold.engine import accounts
+from anchorhold.engine import direct, saving
 from anchorhold.engine.deps import Connected, Deps
-from anchorhold.store import attempts, checks, holds, payments
+from anchorhold.engine.relist import relist
+from anchorhold.engine.saving import Charged, Holder
+from anchorhold.store import checks, holds
+from anchorhold.store.direct import interrupted
 
+__all__ = ["Charged", "charge", "deadline_of"]
 
-@dataclass(frozen=True, slots=True)
-class Charged:
-    """How an attempt ended: the row of the outcome table, and what was saved (None: kept)."""
-
-    rule: str
-    meaning: Meaning
-    saved: str | None
+NEWS = "R2"
+"""Nothing was sent: an earlier attempt that was presumed none turned up, or nobody can tell (A1)."""
 
 
 async def charge(deps: Deps, claim: Claim) -> Charged:
-    """The claimed invoice's intent is confirmed once and the answer is saved.
+    """The claimed invoice's intent is confirmed once and the answer is saved; or see `direct`.
 
     Or nothing was sent and the hold is released; or nobody can tell, the hold stays, and the
     sweep asks Stripe.
@@ -52,13 +51,40 @@ async def charge(deps: Deps, claim: Claim) -> Charged:
         return await _save(deps, claim, NothingSent(NotSent.CREDENTIALS_UNREADABLE))
     if connected.stripe_account != claim.stripe_account:
         return await _release(deps, claim)
+    if claim.presumed and (refused := await _presumed(deps, connected, claim)):
+        return refused
+    return await _send(deps, connected, claim)
+
+
+async def _presumed(deps: Deps, connected: Connected, claim: Claim) -> Charged | None:
+    """None: an attempt that was presumed to have done nothing still has not (A1)."""
+    try:
+        await relist(deps, connected, claim.token.scope, claim.token.invoice_id)
+    except Refusal as refusal:
+        deps.log.error("charge.relisted", invoice=claim.token.invoice_id, code=refusal.code)
+        closed = frozenset() if claim.intent_id else frozenset({InvoiceStatus.PAID})
+        end = replace(saving.NOT_SENT, rule=NEWS, pause_s=deps.timing.recheck_seconds)
+        return await saving.release(deps, Holder(claim.token, statuses=OPEN | closed), end)
+    return None
+
+
+async def _send(deps: Deps, connected: Connected, claim: Claim) -> Charged:
+    if claim.intent_id is None:
+        return await direct.charge(deps, connected, claim, deadline_of(claim.kind, deps.timing))
     if claim.action_is_old:
-        return await _give_up_on_customer(deps, connected, claim)
+        return await _give_up_on_customer(deps, connected, claim, claim.intent_id)
+    return await _confirm(deps, connected, claim, claim.intent_id)
+
+
+async def _confirm(deps: Deps, connected: Connected, claim: Claim, intent_id: str) -> Charged:
     sending = await _recheck(deps, claim)
     if sending is None:
         return await _release(deps, claim)
     key, params = _request(claim)
-    answer = await connected.provider.confirm_intent(claim.intent_id, params, key, sending.deadline)
+    answer = await deps.apart.send(
+        lambda: connected.provider.confirm_intent(intent_id, params, key, sending.deadline),
+        lambda: interrupted(deps.db, claim.token, actor=deps.actor),
+    )
     return await _act(deps, connected, claim, sending, answer)
 
 
@@ -89,8 +115,7 @@ def deadline_of(kind: AttemptKind, timing: Timing) -> float:
 
 
 async def _release(deps: Deps, claim: Claim) -> Charged:
-    end = replace(ENDS[Meaning.NOT_SENT], rule="R1", cause=Cause.RECHECK_REFUSED)
-    return await _end(deps, claim, Meaning.NOT_SENT, end)
+    return await saving.release(deps, Holder(claim.token))
 
 
 async def _act(
@@ -103,18 +128,13 @@ async def _act(
     if row.meaning in (Meaning.ASK, Meaning.READ_INTENT):
         return await _ask(deps, connected, claim, sending, row, answer)
     if row.meaning is Meaning.ACCOUNT_REFUSED:
-        await _flag(deps, connected, claim, answer)
+        await saving.flag(deps, connected, claim, answer)
     return await _save(deps, claim, answer)
 
 
 def _half_shown(intent: IntentView) -> bool:
     """A success whose charge was only named: whether it was refunded has to be looked up (S2)."""
     return intent.status is IntentStatus.SUCCEEDED and intent.latest_charge is None
-
-
-async def _flag(deps: Deps, connected: Connected, claim: Claim, answer: Result[IntentView]) -> None:
-    reason = answer.message if isinstance(answer, Refused) else "the secret key is not readable"
-    await accounts.flag(deps, connected, claim.token.scope, reason)
 
 
 async def _save(deps: Deps, claim: Claim, answer: Result[IntentView]) -> Charged:
@@ -127,27 +147,13 @@ async def _save(deps: Deps, claim: Claim, answer: Result[IntentView]) -> Charged
 async def _settle(
     deps: Deps, claim: Claim, rule: str, intent: IntentView, maker: AttemptId | None
 ) -> Charged:
-    settled = await payments.settle(
-        deps.db,
-        claim.token.scope,
-        claim.token.invoice_id,
-        Success.of(intent, maker),
-        Source.ANSWER,
-        actor=deps.actor,
-        rule=rule,
-        clears=claim.token,
-    )
-    return Charged(rule, Meaning.SETTLE, settled.verdict if settled else None)
+    return await saving.settle(deps, Holder(claim.token), rule, intent, maker)
 
 
 async def _end(deps: Deps, claim: Claim, meaning: Meaning, end: End) -> Charged:
-    ended = await holds.end(
-        deps.db, claim.token, end, states=RUNNING, statuses=OPEN, actor=deps.actor
-    )
-    if ended is None and end.state is AttemptState.FAILED:
-        late = await attempts.late_decline(deps.db, claim.token, end, actor=deps.actor)
-        return Charged(end.rule, meaning, end.state if late else None)
-    return Charged(end.rule, meaning, end.state if ended else None)
+    if end.state is AttemptState.NOT_SENT:
+        return await saving.release(deps, Holder(claim.token), end, meaning)
+    return await saving.end(deps, Holder(claim.token), meaning, end)
 
 
 async def _ask(
@@ -164,7 +170,7 @@ async def _ask(
     """
     cut = connected.provider.deadline(deps.timing.check_cut_seconds)
     seen = await connected.provider.retrieve_intent(
-        claim.intent_id, min(cut, sending.hold_ends, key=lambda deadline: deadline.at)
+        claim.intent_id or "", min(cut, sending.hold_ends, key=lambda deadline: deadline.at)
     )
     if isinstance(seen, Shown):
         return await _act_on_shown(deps, claim, row.id, answer, seen.value)
@@ -240,21 +246,23 @@ def _words(answer: Refused) -> Decline:
     return Decline(answer.label, message=answer.message)
 
 
-async def _give_up_on_customer(deps: Deps, connected: Connected, claim: Claim) -> Charged:
+async def _give_up_on_customer(
+    deps: Deps, connected: Connected, claim: Claim, intent_id: str
+) -> Charged:
     """An intent that has waited for its customer for an hour is cancelled under this hold.
 
     Cancelled: the row ends and the next prepare makes the next intent (protocol section 2).
     """
     deadline = connected.provider.deadline(deps.timing.deadline_auto_seconds)
-    answer = await connected.provider.cancel_intent(claim.intent_id, deadline)
+    answer = await connected.provider.cancel_intent(intent_id, deadline)
     row, shown = outcome.read(answer), intent_in(answer)
     if shown is not None and _half_shown(shown):
-        shown = intent_in(await connected.provider.retrieve_intent(claim.intent_id, deadline))
+        shown = intent_in(await connected.provider.retrieve_intent(intent_id, deadline))
     if shown is not None and shown.status is IntentStatus.SUCCEEDED:
         return await _settle(deps, claim, "A8", shown, None)
     if row.meaning in (Meaning.NOT_SENT, Meaning.ACCOUNT_REFUSED, Meaning.BACK_OFF):
         if row.meaning is Meaning.ACCOUNT_REFUSED:
-            await _flag(deps, connected, claim, answer)
+            await saving.flag(deps, connected, claim, answer)
         return await _save(deps, claim, answer)
     return await _end(deps, claim, Meaning.INTENT_CANCELED, _end_of_cancel(shown))
 

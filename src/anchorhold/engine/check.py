@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass, replace
 
-from anchorhold.domain.answer import UNDER_WAY, IntentStatus, IntentView
-from anchorhold.domain.attempt import RUNNING, AttemptState, Cause
-from anchorhold.domain.ids import InvoiceId
+from anchorhold.domain.account import AfterPresumedNone
+from anchorhold.domain.answer import UNDER_WAY, Decline, IntentStatus, IntentView
+from anchorhold.domain.attempt import CHARGES, RUNNING, AttemptKind, AttemptState, Cause
+from anchorhold.domain.ids import AttemptId, InvoiceId
 from anchorhold.domain.intent import IntentState
-from anchorhold.domain.invoice import PaymentStatus
+from anchorhold.domain.invoice import OPEN, PaymentStatus
 from anchorhold.domain.outcome import End, blocked_by
 from anchorhold.domain.payment import Source, Success
 from anchorhold.domain.scope import Scope
@@ -18,12 +19,19 @@ from anchorhold.domain.sweep import (
     Row,
     decide,
     find,
+    made_by_own,
     made_by_own_attempt,
     state_of_followed,
 )
+from anchorhold.domain.trace import too_early, trace_of
+from anchorhold.engine import direct as charging
 from anchorhold.engine import evidence as evidences
 from anchorhold.engine.deps import Connected, Deps
+from anchorhold.engine.fence import fence
 from anchorhold.store import checks, holds, payments
+
+
+NOTHING_SHOWN = "Stripe showed nothing for this attempt after 24 hours"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +47,11 @@ async def check(
 ) -> Checked:
     """One hold was asked about and acted on by the row that fits; nothing if it moved meanwhile.
 
-    A live hold is its owner's: only one that has ended is asked about.
+    A live hold is its owner's: only one that has ended is asked about, in direct mode only after
+    SWEEP_WAIT.
     """
     facts = await checks.facts(deps.db, scope, invoice_id)
-    if facts is None or facts.live:
+    if facts is None or too_early(facts, deps.timing):
         return Checked(None)
     seen = await look(deps, connected, facts)
     rule = await _act_on_all(deps, connected, facts, seen)
@@ -51,6 +60,8 @@ async def check(
 
 async def look(deps: Deps, connected: Connected | None, facts: HoldFacts) -> Evidence:
     """What Stripe shows; a mode without usable credentials is a refused read (S15)."""
+    if facts.nothing_to_ask:
+        return Evidence()
     if connected is None:
         return Evidence(unread=evidences.Unread.REFUSED, error="Stripe is not connected")
     return await evidences.gather(connected, facts, deps.timing)
@@ -68,7 +79,7 @@ async def _act_on_all(
     if now is None or now.live or now.token.attempt_id != facts.token.attempt_id:
         return going_on[-1].id if going_on else None
     rest = found - {Found.PAID, Found.REFUNDED} or frozenset({Found.NOTHING})
-    row = decide(rest, now.status)[-1]
+    row = decide(rest, now.status, trace_of(now, seen, deps.timing))[-1]
     await _act(deps, connected, now, seen, row)
     return row.id
 
@@ -88,13 +99,14 @@ async def _record(deps: Deps, facts: HoldFacts, seen: Evidence, row: Row) -> Non
 
 
 async def _settle(deps: Deps, facts: HoldFacts, seen: Evidence, intent: IntentView) -> None:
-    own = made_by_own_attempt(facts, intent.latest_charge)
-    ends = intent.id == facts.own_intent and not _unfollowed(facts, seen)
+    maker = _maker(facts, intent)
+    own = maker == facts.own.id if facts.own.direct else intent.id == facts.own_intent
+    ends = own and facts.own.kind in CHARGES and not _unfollowed(facts, seen)
     settled = await payments.settle(
         deps.db,
         facts.token.scope,
         facts.token.invoice_id,
-        Success.of(intent, facts.own.id if own else None),
+        Success.of(intent, maker),
         Source.SWEEP,
         actor=deps.actor,
         rule="S2" if not intent.paid else "S1",
@@ -108,8 +120,14 @@ async def _settle(deps: Deps, facts: HoldFacts, seen: Evidence, intent: IntentVi
     )
 
 
+def _maker(facts: HoldFacts, intent: IntentView) -> AttemptId | None:
+    """The attempt that made it, when that is proven: any direct one that the intent names."""
+    own = facts.own.id if made_by_own(facts, intent) else None
+    return own or facts.maker(intent)
+
+
 def _unfollowed(facts: HoldFacts, seen: Evidence) -> bool:
-    return Found.PROCESSING in find(facts, seen)
+    return bool({Found.PROCESSING, Found.SECOND} & find(facts, seen))
 
 
 async def _act(
@@ -120,8 +138,15 @@ async def _act(
             await _keep(deps, facts, seen, row)
         case Act.CANCEL:
             await _cancel(deps, connected, facts, seen, row)
+        case Act.DECLINE if facts.own.direct and not await _cancel_all(connected, facts, seen):
+            await _keep(deps, facts, seen, row)
         case Act.FOLLOW | Act.CLEAR | Act.DECLINE | Act.SUPERSEDE:
             await _end(deps, facts, _ending(facts, seen, row))
+        case Act.FENCE:
+            if connected is not None:
+                await fence(deps, connected, facts, seen)
+        case Act.PRESUME:
+            await _presume(deps, connected, facts, seen, row)
         case Act.SETTLE | Act.RECORD_REFUNDED:
             raise AssertionError("rows that go on were acted on before")
 
@@ -153,8 +178,65 @@ async def _cancel(
     await _keep(deps, facts, seen, row)
 
 
+async def _cancel_all(connected: Connected | None, facts: HoldFacts, seen: Evidence) -> bool:
+    """Nothing that a direct charge left stays payable (H17); False: one could not be cancelled."""
+    for intent in seen.intents:
+        stray = Found.STRAY in find(facts, replace(seen, intents=(intent,)))
+        if stray and (connected is None or seen.until is None):
+            return False
+        if stray and connected is not None and seen.until is not None:
+            left = await charging.cancel(connected, intent.id, seen.until)
+            if left is None or left.status is not IntentStatus.CANCELED:
+                return False
+    return True
+
+
+async def _presume(
+    deps: Deps, connected: Connected | None, facts: HoldFacts, seen: Evidence, row: Row
+) -> None:
+    """Listed once more, then the park ends by one compare-and-set (S12); news: keep."""
+    again = await look(deps, connected, facts)
+    trace = trace_of(facts, again, deps.timing)
+    if decide(find(facts, again), facts.status, trace)[-1].act is not Act.PRESUME:
+        await _keep(deps, facts, again, row)
+        return
+    await _end(deps, facts, _presumed(facts, row))
+
+
+def _presumed(facts: HoldFacts, row: Row) -> End:
+    """Not proven: it stays on the audit, and whoever goes on looks once more before (A1)."""
+    failed = facts.own.kind is AttemptKind.DUNNING
+    back = PaymentStatus.FAILED if failed else None
+    return End(
+        row.id,
+        AttemptState.PRESUMED_NONE,
+        Cause.NOTHING_AFTER_A_DAY,
+        payment_status=back if facts.status in OPEN else None,
+        decline=Decline("presumed_none", message=NOTHING_SHOWN),
+        manual=_leaves_it(facts),
+    )
+
+
+def _leaves_it(facts: HoldFacts) -> bool:
+    """The account leaves it to a person to charge again after a charge was presumed none."""
+    operator = facts.after_presumed_none is AfterPresumedNone.OPERATOR
+    return operator and facts.status in OPEN
+
+
 async def _end(deps: Deps, facts: HoldFacts, end: End) -> None:
-    """Clear by compare-and-set on everything that was read (H2, F8)."""
+    """Clear by compare-and-set on everything that was read (H2, F8).
+
+    A close, an amend or a final action whose owner died sent no charge and changed nothing: it
+    ends as `not_sent`, and the counter stays.
+    """
+    if facts.own.kind not in CHARGES:
+        end = replace(
+            end,
+            state=AttemptState.NOT_SENT,
+            cause=Cause.OWNER_GONE,
+            moves_seq=False,
+            fails_twice=False,
+        )
     if facts.own.state not in RUNNING:
         end = replace(
             end,
@@ -192,6 +274,7 @@ def _ending(facts: HoldFacts, seen: Evidence, row: Row) -> End:
                 Cause.ANSWERED,
                 PaymentStatus.PROCESSING,
                 followed_intent=newest.id,
+                own_intent=newest.id if facts.own.direct else None,
             )
         case Act.DECLINE:
             return replace(
@@ -219,8 +302,12 @@ def _superseded(facts: HoldFacts, seen: Evidence, row: Row) -> End:
     """S8, S9, S13 and S4: the attempt's end is not proven, or nothing can have been sent."""
     canceled = _ended_intent(seen)
     never_named = facts.own_intent is None and facts.own.state is AttemptState.CLAIMED
+    if facts.own.kind not in CHARGES:
+        return End(row.id, AttemptState.NOT_SENT, Cause.OWNER_GONE, intent=canceled)
     if seen.own_decline is not None:
         return _declined(facts, seen, row)
+    if facts.own.direct:
+        return _ended_direct(facts, seen, row, never_named=never_named)
     return End(
         row.id,
         AttemptState.NOT_SENT if never_named else AttemptState.SUPERSEDED,
@@ -231,6 +318,25 @@ def _superseded(facts: HoldFacts, seen: Evidence, row: Row) -> End:
         fails_twice=row.id == "S8" and not canceled,
         customer_acts=any(i.status is IntentStatus.REQUIRES_ACTION for i in seen.intents),
     )
+
+
+def _ended_direct(facts: HoldFacts, seen: Evidence, row: Row, *, never_named: bool) -> End:
+    """S8 and S9: never sent, cancelled at Stripe, or (adr alone) presumed so; S4: it is followed."""
+    if never_named:
+        return End(row.id, AttemptState.NOT_SENT, Cause.NO_TRACE, moves_seq=False)
+    if row.id == "S4":
+        followed = facts.followed_intent_id
+        return End(
+            row.id,
+            AttemptState.PROCESSING,
+            Cause.ANSWERED,
+            PaymentStatus.PROCESSING,
+            followed_intent=followed,
+            own_intent=followed,
+        )
+    if _ended_intent(seen):
+        return End(row.id, AttemptState.SUPERSEDED, Cause.INTENT_CANCELED)
+    return End(row.id, AttemptState.PRESUMED_NONE, Cause.NO_TRACE, manual=_leaves_it(facts))
 
 
 def _ended_intent(seen: Evidence) -> IntentState | None:

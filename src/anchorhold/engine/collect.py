@@ -13,6 +13,7 @@ from anchorhold.domain.refusals import NOTHING_SENT, Code, Refusal
 from anchorhold.domain.scope import Scope
 from anchorhold.engine import ending as endings
 from anchorhold.engine.charge import Charged, charge
+from anchorhold.engine.claim import claim
 from anchorhold.engine.claim import claim as claim_one
 from anchorhold.engine.credit import settle_by_credit
 from anchorhold.engine.deps import Deps
@@ -40,9 +41,9 @@ async def collect(deps: Deps, scope: Scope, invoice_id: InvoiceId) -> Charged:
     if connected is None:
         raise Refusal(Code.ACCOUNT_FLAGGED, account=scope.account_id)
     await make_ready(deps, connected, scope, invoice_id)
-    claim = await _claim(deps, scope, invoice_id)
-    await _require_tries_under_hold(deps, claim)
-    return await charge(deps, claim)
+    claimed = await _claim(deps, scope, invoice_id)
+    await _require_tries_under_hold(deps, claimed)
+    return await charge(deps, claimed)
 
 
 def require(deps: Deps, scope: Scope, invoice_id: InvoiceId, standing: Standing) -> None:
@@ -65,9 +66,9 @@ def _require_tries(invoice_id: InvoiceId, standing: Standing) -> None:
         raise Refusal(Code.TOO_MANY_TRIES, invoice=invoice_id, tries=standing.tries)
 
 
-async def _require_tries_under_hold(deps: Deps, claim: Claim) -> None:
+async def _require_tries_under_hold(deps: Deps, claimed: Claim) -> None:
     """Nobody else makes a try while the hold is ours, so this count is the true one."""
-    token = claim.token
+    token = claimed.token
     now = await endings.standing(deps, token.scope, token.invoice_id)
     if now.tries >= TRIES_MAX:
         nothing = replace(ENDS[Meaning.NOT_SENT], rule="J2", cause=Cause.REFUSED)

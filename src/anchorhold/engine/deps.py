@@ -2,12 +2,15 @@
 
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeVar
 
+from anchorhold.domain.account import ChargeMode
 from anchorhold.domain.scope import Scope
 from anchorhold.domain.timing import Timing
 from anchorhold.store.db import Db
 from anchorhold.stripe.port import Provider
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +20,8 @@ class Connected:
     provider: Provider
     stripe_account: str
     key_fingerprint: str
+    charge_mode: ChargeMode = ChargeMode.PREPARED
+    """As it was read a moment ago; a claim compares the account's own."""
 
 
 class Providers(Protocol):
@@ -65,6 +70,55 @@ class Alone:
 ALONE: Final = Alone()
 
 
+class Apart(Protocol):
+    """How what must come to its end is kept from the end of whoever began it (section 3, step 5).
+
+    The engine has no event loop of its own, so that this is handed in.
+    """
+
+    async def save(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """What `work` returns; it comes to its end although the caller is cancelled meanwhile."""
+        ...
+
+    async def release(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """As `save`, bounded by 10 s, and tried once more when it fails."""
+        ...
+
+    async def send(
+        self,
+        call: Callable[[], Coroutine[Any, Any, T]],
+        interrupted: Callable[[], Coroutine[Any, Any, object]],
+    ) -> T:
+        """What `call` returns. When the caller is cancelled meanwhile, `interrupted` is run.
+
+        Best effort: a process that is killed notes nothing, which is how the two are told apart.
+        """
+        ...
+
+
+class Inline:
+    """`Apart` without tasks: whoever drives the engine by hand cancels nothing."""
+
+    async def save(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """See `Apart.save`."""
+        return await work()
+
+    async def release(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """See `Apart.release`."""
+        return await work()
+
+    async def send(
+        self,
+        call: Callable[[], Coroutine[Any, Any, T]],
+        interrupted: Callable[[], Coroutine[Any, Any, object]],
+    ) -> T:
+        """See `Apart.send`."""
+        return await call()
+
+
+INLINE: Final = Inline()
+
+
 @dataclass(frozen=True, slots=True)
 class Deps:
     """The database, the providers, the times, and who acts (`worker:host:pid`, `operator:name`)."""
@@ -75,3 +129,4 @@ class Deps:
     log: Log
     actor: str
     together: Together = ALONE
+    apart: Apart = INLINE

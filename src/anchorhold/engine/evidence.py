@@ -19,7 +19,7 @@ from anchorhold.domain.answer import (
     Unclear,
 )
 from anchorhold.domain.intent import METADATA_INVOICE
-from anchorhold.domain.sweep import Evidence, HoldFacts, Unread, own_decline
+from anchorhold.domain.sweep import Evidence, HoldFacts, Unread, declined_direct, own_decline
 from anchorhold.domain.timing import Timing
 from anchorhold.engine.deps import Connected
 from anchorhold.stripe.port import Provider
@@ -34,7 +34,7 @@ async def gather(connected: Connected, facts: HoldFacts, timing: Timing) -> Evid
     The intent by its id when the attempt knows one; otherwise the customer's list. An attempt of
     another Stripe account than the connected one cannot be asked about (H15).
     """
-    if facts.own.stripe_account != connected.stripe_account:
+    if facts.own.stripe_account not in (None, connected.stripe_account):
         return Evidence(unread=Unread.REFUSED, error="another Stripe account is connected")
     deadline = connected.provider.deadline(timing.check_cut_seconds)
     seen = await _ask(connected.provider, facts, timing, deadline)
@@ -46,9 +46,9 @@ async def _ask(
 ) -> Evidence:
     if facts.own_intent is not None:
         return await _by_id(provider, facts, facts.own_intent, deadline)
-    if facts.stripe_customer_id is None:
+    if facts.customer is None:
         return Evidence(unread=Unread.NO_CUSTOMER)
-    return await _by_list(provider, facts, facts.stripe_customer_id, timing, deadline)
+    return await _by_list(provider, facts, facts.customer, timing, deadline)
 
 
 async def _by_id(
@@ -74,6 +74,8 @@ async def _decline(
     provider: Provider, facts: HoldFacts, intent: IntentView, deadline: Deadline
 ) -> Decline | None:
     """The own attempt's decline, by a charge that only it can have made, or by its event (S7)."""
+    if facts.own.direct:
+        return declined_direct(facts, (intent,))
     failed = intent.payable or intent.status is IntentStatus.CANCELED
     if facts.own.sent_at is None or intent.last_error is None or not failed:
         return None
@@ -99,15 +101,33 @@ async def _declined_by_event(
 async def _by_list(
     provider: Provider, facts: HoldFacts, customer: str, timing: Timing, deadline: Deadline
 ) -> Evidence:
+    """The invoice's intents in the customer's list; that the own one is missing is looked up.
+
+    A customer on a test clock has its intents dated by that clock: its list is read whole (H18).
+    """
     oldest = facts.oldest_unproven.timestamp()
     since = int(oldest - timing.list_back_seconds)
     seen = await provider.list_intents(customer, since, deadline)
     if not isinstance(seen, Shown):
         return _unread(seen)
+    if not _shows_own(facts, seen.value):
+        owner = await provider.retrieve_customer(customer, deadline)
+        if not isinstance(owner, Shown) or owner.value.deleted:
+            return _gone(owner)
+        if owner.value.test_clock:
+            seen = await provider.list_intents(customer, None, deadline)
+    if not isinstance(seen, Shown):
+        return _unread(seen)
     ours = _of_invoice(seen.value, facts.token.invoice_id)
-    if ours:
-        return Evidence(intents=ours)
-    return _empty(await provider.retrieve_customer(customer, deadline))
+    return Evidence(intents=ours, own_decline=declined_direct(facts, ours))
+
+
+def _shows_own(facts: HoldFacts, page: Page[IntentView]) -> bool:
+    """The list shows what the own attempt made; a prepared one is content with the invoice's."""
+    ours = _of_invoice(page, facts.token.invoice_id)
+    if not facts.own.direct:
+        return bool(ours)
+    return any(facts.maker(intent) == facts.own.id for intent in ours)
 
 
 def _of_invoice(page: Page[IntentView], invoice_id: str) -> tuple[IntentView, ...]:
@@ -116,10 +136,8 @@ def _of_invoice(page: Page[IntentView], invoice_id: str) -> tuple[IntentView, ..
     )
 
 
-def _empty(customer: Result[CustomerView]) -> Evidence:
+def _gone(customer: Result[CustomerView]) -> Evidence:
     """An empty list counts only for a customer that exists and is not deleted (R17)."""
     if not isinstance(customer, Shown):
         return _unread(customer)
-    if customer.value.deleted:
-        return Evidence(unread=Unread.REFUSED, error="the customer was deleted at Stripe")
-    return Evidence()
+    return Evidence(unread=Unread.REFUSED, error="the customer was deleted at Stripe")

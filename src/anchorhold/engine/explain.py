@@ -10,6 +10,7 @@ from anchorhold.domain.next_check import next_check_at
 from anchorhold.domain.refusals import NOTHING_SENT, Code, Refusal
 from anchorhold.domain.scope import Scope
 from anchorhold.domain.sweep import HoldFacts, decide, find
+from anchorhold.domain.trace import trace_of
 from anchorhold.engine import follow
 from anchorhold.engine.check import check, look
 from anchorhold.engine.deps import Connected, Deps
@@ -54,7 +55,8 @@ async def explain(deps: Deps, scope: Scope, invoice_id: InvoiceId) -> Explained:
         return await _explain_followed(deps, connected, standing)
     seen = await look(deps, connected, facts)
     found = find(facts, seen)
-    rows = () if _live(standing) else decide(found, facts.status)
+    trace = trace_of(facts, seen, deps.timing)
+    rows = () if _live(standing) else decide(found, facts.status, trace)
     return Explained(
         standing,
         facts,

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+from anchorhold.domain.account import AfterPresumedNone, ChargeMode, Modes, SweepMode
 from anchorhold.domain.ids import AccountId
 from anchorhold.domain.scope import Scope
 from anchorhold.store.db import Db
@@ -15,11 +16,13 @@ class Account:
     id: AccountId
     name: str
     livemode: bool | None
-    charge_mode: str
+    charge_mode: ChargeMode
     stripe_account: str | None
     key_last4: str | None
     refused_at: datetime | None
     refused_reason: str | None
+    sweep_mode: SweepMode
+    after_presumed_none: AfterPresumedNone
 
 
 async def create(db: Db, account_id: AccountId, name: str) -> AccountId | None:
@@ -33,6 +36,29 @@ async def create(db: Db, account_id: AccountId, name: str) -> AccountId | None:
         str,
         account_id=account_id,
         name=name,
+    )
+    return AccountId(row) if row else None
+
+
+async def set_modes(db: Db, account_id: AccountId, modes: Modes) -> AccountId | None:
+    """The account charges like this from the next claim on; None when there is no such account.
+
+    Safe with holds set: an attempt carries how it asked for money, with which key and which
+    parameters, so that its check reads nothing of this but the sweep's mode and the policy.
+    """
+    row = await db.one(
+        """
+        UPDATE anchorhold.account
+           SET charge_mode = %(charge_mode)s, sweep_mode = %(sweep_mode)s,
+               after_presumed_none = %(after_presumed_none)s
+         WHERE id = %(account_id)s
+        RETURNING id
+        """,
+        str,
+        account_id=account_id,
+        charge_mode=modes.charge,
+        sweep_mode=modes.sweep,
+        after_presumed_none=modes.after_presumed_none,
     )
     return AccountId(row) if row else None
 
@@ -85,15 +111,17 @@ class Connection:
     secret_key: bytes
     key_fingerprint: str
     refused_at: datetime | None
+    charge_mode: ChargeMode
 
 
 async def connection(db: Db, scope: Scope) -> Connection | None:
     """The connection of a mode, or None when it was never connected."""
     return await db.one(
         """
-        SELECT stripe_account, secret_key, key_fingerprint, refused_at
-          FROM anchorhold.connection
-         WHERE account_id = %(account_id)s AND livemode = %(livemode)s
+        SELECT c.stripe_account, c.secret_key, c.key_fingerprint, c.refused_at, a.charge_mode
+          FROM anchorhold.connection c
+          JOIN anchorhold.account a ON a.id = c.account_id
+         WHERE c.account_id = %(account_id)s AND c.livemode = %(livemode)s
         """,
         Connection,
         **scope.params,
@@ -156,7 +184,7 @@ async def all_accounts(db: Db) -> list[Account]:
     return await db.all(
         """
         SELECT a.id, a.name, c.livemode, a.charge_mode, c.stripe_account, c.key_last4,
-               c.refused_at, c.refused_reason
+               c.refused_at, c.refused_reason, a.sweep_mode, a.after_presumed_none
           FROM anchorhold.account a
           LEFT JOIN anchorhold.connection c ON c.account_id = a.id
          ORDER BY a.name, c.livemode

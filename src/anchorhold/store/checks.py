@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+from anchorhold.domain.account import AfterPresumedNone, SweepMode
 from anchorhold.domain.attempt import AttemptFacts
 from anchorhold.domain.hold import Token
 from anchorhold.domain.ids import AttemptId, InvoiceId
@@ -25,7 +26,8 @@ async def take(
 ) -> list[Taken]:
     """Up to `limit` stale holds are taken for a check, each once a run; others skip them.
 
-    Open invoices first, then those that waited longest. A kept hold comes again after RECHECK.
+    Open invoices first, then those that waited longest. A kept hold comes again after RECHECK;
+    a direct one is first looked at SWEEP_WAIT after its end.
     None are left when the run's budget is spent: the rest wait for the next run.
     """
     return await db.all(
@@ -37,6 +39,11 @@ async def take(
              WHERE i.account_id = %(account_id)s AND i.livemode = %(livemode)s
                AND i.hold_until IS NOT NULL
                AND i.hold_until <= (SELECT anchorhold.now())
+               AND (i.hold_until <= (SELECT anchorhold.now())
+                                    - make_interval(secs => %(sweep_wait_s)s)
+                    OR NOT EXISTS (SELECT FROM anchorhold.attempt a
+                                    WHERE a.account_id = i.account_id AND a.livemode = i.livemode
+                                      AND a.id = i.hold_attempt AND a.charge_mode = 'direct'))
                AND (i.check_until IS NULL OR i.check_until < (SELECT anchorhold.now()))
                AND (i.checked_at IS NULL OR i.checked_at < %(run_started)s)
                AND (SELECT anchorhold.now()) < %(run_started)s
@@ -51,8 +58,8 @@ async def take(
             UPDATE anchorhold.invoice i
                SET check_until = anchorhold.now() + make_interval(secs => %(lease_s)s),
                    checked_at = anchorhold.now()
-              FROM picked p
-             WHERE i.account_id = p.account_id AND i.livemode = p.livemode AND i.id = p.id
+             WHERE i.account_id = %(account_id)s AND i.livemode = %(livemode)s
+               AND i.id = ANY(ARRAY(SELECT id FROM picked))
             RETURNING i.id
         )
         SELECT t.id AS invoice_id
@@ -63,6 +70,7 @@ async def take(
         **scope.params,
         run_started=run_started,
         recheck_s=timing.recheck_seconds,
+        sweep_wait_s=timing.sweep_wait_seconds,
         budget_s=timing.sweep_budget_seconds,
         lease_s=timing.check_lease_seconds,
         limit=limit,
@@ -94,6 +102,9 @@ class _Invoice:
     stripe_customer_id: str | None
     stripe_account: str
     live: bool
+    sweep_mode: SweepMode
+    after_presumed_none: AfterPresumedNone
+    now: datetime
 
 
 async def facts(db: Db, scope: Scope, invoice_id: InvoiceId) -> HoldFacts | None:
@@ -119,6 +130,9 @@ async def facts(db: Db, scope: Scope, invoice_id: InvoiceId) -> HoldFacts | None
         own=own,
         others=tuple(row for row in attempts if row.id != own.id),
         live=invoice.live,
+        sweep_mode=invoice.sweep_mode,
+        after_presumed_none=invoice.after_presumed_none,
+        now=invoice.now,
     )
 
 
@@ -127,9 +141,11 @@ async def _invoice(db: Db, scope: Scope, invoice_id: InvoiceId) -> _Invoice | No
         """
         SELECT i.status, i.payment_status, i.hold_until, i.hold_attempt, i.charge_seq,
                i.intent_id, i.followed_intent_id, s.stripe_customer_id, c.stripe_account,
-               coalesce(i.hold_until > anchorhold.now(), false) AS live
+               coalesce(i.hold_until > anchorhold.now(), false) AS live,
+               account.sweep_mode, account.after_presumed_none, anchorhold.now() AS now
           FROM anchorhold.invoice i
           JOIN anchorhold.connection c USING (account_id, livemode)
+          JOIN anchorhold.account ON account.id = i.account_id
           LEFT JOIN anchorhold.stripe_customer s
             ON s.account_id = i.account_id AND s.livemode = i.livemode
            AND s.customer_id = i.customer_id AND s.stripe_account = c.stripe_account
@@ -146,7 +162,7 @@ async def _attempts(db: Db, scope: Scope, invoice_id: InvoiceId) -> list[Attempt
     return await db.all(
         """
         SELECT id, kind, state, seq, intent_id, payment_method, stripe_account, idempotency_key,
-               claimed_at, sent_at, charge_id
+               claimed_at, sent_at, charge_id, charge_mode, cause, rule, stripe_customer_id
           FROM anchorhold.attempt
          WHERE account_id = %(account_id)s AND livemode = %(livemode)s
            AND invoice_id = %(invoice_id)s

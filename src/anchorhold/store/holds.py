@@ -9,6 +9,7 @@ from datetime import datetime
 
 from psycopg.types.json import Json
 
+from anchorhold.domain.account import SweepMode
 from anchorhold.domain.answer import Deadline
 from anchorhold.domain.attempt import CLAIMS_FROM, AttemptKind, AttemptState
 from anchorhold.domain.hold import Claim, Sending, Token
@@ -18,24 +19,32 @@ from anchorhold.domain.outcome import End
 from anchorhold.domain.scope import Scope
 from anchorhold.domain.timing import Timing
 from anchorhold.store.db import Db
+from anchorhold.store.ending import END
 from anchorhold.store.written import written
 
 
 @dataclass(frozen=True, slots=True)
-class _Claimed:
+class Claimed:
+    """What a claim wrote and read, as `TAKE` returns it."""
+
     invoice_id: InvoiceId
     attempt_id: AttemptId
     hold_until: datetime
     seq: int
-    intent_id: str
+    intent_id: str | None
     amount: int
     currency: str
     payment_method: str
     action_is_old: bool
     stripe_account: str
+    stripe_customer_id: str
+    payment_method_types: tuple[str, ...]
+    sweep_mode: SweepMode
+    presumed: bool
 
 
-def _claim(scope: Scope, kind: AttemptKind, row: _Claimed) -> Claim:
+def claim_of(scope: Scope, kind: AttemptKind, row: Claimed) -> Claim:
+    """The claim that this row proves."""
     token = Token(scope, row.invoice_id, row.attempt_id, row.hold_until, row.seq)
     return Claim(
         token,
@@ -46,6 +55,10 @@ def _claim(scope: Scope, kind: AttemptKind, row: _Claimed) -> Claim:
         row.payment_method,
         row.action_is_old,
         row.stripe_account,
+        row.stripe_customer_id,
+        row.payment_method_types,
+        row.sweep_mode,
+        row.presumed,
     )
 
 
@@ -60,7 +73,8 @@ _PICK = """
                    SELECT c.stripe_account, s.stripe_customer_id, s.payment_method,
                           t.stripe_intent_id, t.amount AS intent_amount,
                           coalesce(t.action_since < anchorhold.now() - interval '60 minutes',
-                                   false) AS action_is_old
+                                   false) AS action_is_old,
+                          c.payment_method_types, 'fence' AS sweep_mode
                      FROM anchorhold.connection c
                      JOIN anchorhold.stripe_customer s
                        ON s.account_id = c.account_id AND s.livemode = c.livemode
@@ -72,12 +86,17 @@ _PICK = """
                     WHERE c.account_id = i.account_id AND c.livemode = i.livemode
                       AND c.refused_at IS NULL AND s.payment_method IS NOT NULL
                       AND c.lineage = (SELECT anchorhold.lineage())
+                      AND NOT EXISTS (
+                          SELECT FROM anchorhold.credit_balance b
+                           WHERE b.account_id = i.account_id AND b.livemode = i.livemode
+                             AND b.customer_id = i.customer_id AND b.currency = i.currency
+                             AND b.balance >= i.amount_due - i.amount_paid)
                    OFFSET 0) ready
 """
 
 # What both claims do with the invoices they picked: hold, attempt and journal in one commit.
 # One that waited for its lock was looked at again, but not what LATERAL had read: compared here.
-_TAKE = """
+TAKE = """
     , numbered AS (
         SELECT p.*, ids.attempt_id
           FROM (SELECT picked.*, row_number() OVER (ORDER BY next_attempt_at, id) AS n
@@ -89,20 +108,25 @@ _TAKE = """
                hold_attempt = n.attempt_id
           FROM numbered n
          WHERE i.account_id = n.account_id AND i.livemode = n.livemode AND i.id = n.id
-           AND i.hold_until IS NULL AND i.intent_id = n.stripe_intent_id
+           AND i.hold_until IS NULL
+           AND i.intent_id IS NOT DISTINCT FROM n.stripe_intent_id
            AND i.amount_due - i.amount_paid = n.intent_amount
         RETURNING i.account_id, i.livemode, i.id, i.hold_until, i.charge_seq, i.intent_id,
                   i.payment_status, i.amount_due - i.amount_paid AS amount, i.currency,
                   n.attempt_id, n.stripe_account, n.stripe_customer_id, n.payment_method,
-                  n.action_is_old
+                  n.action_is_old, n.payment_method_types, n.sweep_mode,
+                  EXISTS (SELECT FROM anchorhold.attempt p
+                           WHERE p.account_id = i.account_id AND p.livemode = i.livemode
+                             AND p.invoice_id = i.id AND p.state = 'presumed_none') AS presumed
     ), attempt AS (
         INSERT INTO anchorhold.attempt
                (account_id, livemode, id, invoice_id, seq, kind, actor, found_status, amount,
                 currency, stripe_account, stripe_customer_id, payment_method, intent_id,
-                hold_until)
+                hold_until, charge_mode)
         SELECT account_id, livemode, attempt_id, id, charge_seq, %(kind)s, %(actor)s,
                payment_status, amount, currency, stripe_account, stripe_customer_id,
-               payment_method, intent_id, hold_until
+               payment_method, intent_id, hold_until,
+               CASE WHEN intent_id IS NULL THEN 'direct' ELSE 'prepared' END
           FROM held
     ), told AS (
         INSERT INTO anchorhold.journal
@@ -113,7 +137,8 @@ _TAKE = """
           FROM held
     )
     SELECT id AS invoice_id, attempt_id, hold_until, charge_seq AS seq, intent_id, amount,
-           currency, payment_method, action_is_old, stripe_account
+           currency, payment_method, action_is_old, stripe_account, stripe_customer_id,
+           payment_method_types, sweep_mode, presumed
       FROM held
 """
 
@@ -136,8 +161,8 @@ async def claim_due(db: Db, scope: Scope, timing: Timing, *, limit: int, actor: 
              LIMIT %(limit)s
                FOR UPDATE OF i SKIP LOCKED
         )"""
-        + _TAKE,
-        _Claimed,
+        + TAKE,
+        Claimed,
         **scope.params,
         ids=db.new_ids(ATTEMPT, limit),
         limit=limit,
@@ -145,7 +170,7 @@ async def claim_due(db: Db, scope: Scope, timing: Timing, *, limit: int, actor: 
         actor=actor,
         hold_s=timing.hold_seconds,
     )
-    return [_claim(scope, AttemptKind.AUTO, row) for row in rows]
+    return [claim_of(scope, AttemptKind.AUTO, row) for row in rows]
 
 
 async def claim(
@@ -165,8 +190,8 @@ async def claim(
                AND i.amount_due > i.amount_paid
                FOR UPDATE OF i
         )"""
-        + _TAKE,
-        _Claimed,
+        + TAKE,
+        Claimed,
         **scope.params,
         invoice_id=invoice_id,
         ids=db.new_ids(ATTEMPT, 1),
@@ -175,7 +200,7 @@ async def claim(
         actor=actor,
         hold_s=timing.hold_seconds,
     )
-    return _claim(scope, kind, row) if row else None
+    return claim_of(scope, kind, row) if row else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,113 +266,6 @@ class Ended:
     cleared: bool
 
 
-_END = """
-WITH inv AS MATERIALIZED (
-    SELECT i.account_id, i.livemode, i.id, i.hold_until, i.intent_id
-      FROM anchorhold.invoice i
-     WHERE i.account_id = %(account_id)s AND i.livemode = %(livemode)s
-       AND i.id = %(invoice_id)s AND i.hold_until = %(hold_until)s
-       AND i.hold_attempt = %(attempt_id)s AND i.charge_seq = %(seq)s
-       AND i.status = ANY(%(statuses)s)
-       FOR UPDATE
-), ended AS (
-    UPDATE anchorhold.attempt a
-       SET state = %(state)s, cause = coalesce(%(cause)s, a.cause), rule = %(rule)s,
-           decline = coalesce(%(decline)s, a.decline),
-           charge_id = coalesce(%(charge_id)s, a.charge_id),
-           request_id = coalesce(%(request_id)s, a.request_id),
-           ended_at = CASE WHEN %(clears)s THEN anchorhold.now() END
-      FROM inv
-     WHERE a.account_id = inv.account_id AND a.livemode = inv.livemode
-       AND a.id = %(attempt_id)s AND a.state = ANY(%(states)s)
-       AND (a.sent_at IS NOT NULL OR %(state)s IN ('claimed', 'not_sent', 'superseded'))
-    RETURNING a.account_id, a.livemode, a.id, a.invoice_id, a.seq, a.found_status,
-              a.kind, a.intent_id
-), before AS (
-    SELECT p.state = 'superseded' AND p.cause = 'no_trace' AS superseded
-      FROM ended e
-      JOIN anchorhold.attempt p
-        ON p.account_id = e.account_id AND p.livemode = e.livemode
-       AND p.invoice_id = e.invoice_id AND p.seq < e.seq
-     WHERE p.state <> 'not_sent' AND p.kind IN ('auto', 'dunning', 'collect')
-     ORDER BY p.seq DESC
-     LIMIT 1
-), intent AS (
-    UPDATE anchorhold.intent t
-       SET state = coalesce(%(intent_state)s, t.state),
-           ended_at = CASE WHEN %(intent_state)s::text IS NOT NULL
-                           THEN anchorhold.now() END,
-           action_since = CASE WHEN %(customer_acts)s
-                               THEN coalesce(t.action_since, anchorhold.now()) END,
-           watched_since = CASE WHEN %(state)s = 'superseded'
-                                THEN coalesce(t.watched_since, anchorhold.now())
-                                ELSE t.watched_since END,
-           watch_at = CASE WHEN %(state)s = 'superseded' THEN anchorhold.now()
-                           ELSE t.watch_at END
-      FROM ended e
-     WHERE t.account_id = e.account_id AND t.livemode = e.livemode
-       AND t.stripe_intent_id = e.intent_id AND t.state = 'live'
-       AND (%(customer_acts)s OR %(intent_state)s::text IS NOT NULL
-            OR %(state)s = 'superseded'
-            OR (t.action_since IS NOT NULL AND %(state)s IN ('failed', 'processing')))
-), left_behind AS (
-    UPDATE anchorhold.invoice i
-       SET payment_status = CASE
-               WHEN i.status = 'paid' THEN i.payment_status
-               WHEN %(fails_twice)s AND coalesce((SELECT superseded FROM before), false)
-                   THEN 'failed'
-               WHEN %(payment_status)s::text IS NOT NULL THEN %(payment_status)s
-               WHEN %(clears)s AND NOT %(keeps_following)s
-                    AND i.payment_status IN ('unknown', 'processing') THEN e.found_status
-               ELSE i.payment_status
-           END,
-           followed_intent_id = CASE WHEN %(followed_intent)s::text IS NOT NULL
-                                         THEN %(followed_intent)s
-                                     WHEN %(clears)s AND NOT %(keeps_following)s THEN NULL
-                                     ELSE i.followed_intent_id END,
-           followed_at = CASE WHEN %(followed_intent)s::text IS NOT NULL
-                              THEN anchorhold.now() ELSE i.followed_at END,
-           charge_seq = i.charge_seq + %(moves_seq)s::int,
-           hold_until = CASE WHEN %(clears)s THEN NULL ELSE i.hold_until END,
-           hold_attempt = CASE WHEN %(clears)s THEN NULL ELSE i.hold_attempt END,
-           check_until = NULL,
-           blocked_reason = coalesce(%(blocked)s, i.blocked_reason),
-           last_error = CASE WHEN %(clears)s AND %(state)s <> 'not_sent' THEN %(decline)s
-                             ELSE coalesce(%(decline)s, i.last_error) END,
-           intent_id = CASE WHEN %(intent_state)s::text IS NOT NULL
-                             AND i.intent_id = e.intent_id
-                            THEN NULL ELSE i.intent_id END,
-           next_attempt_at = CASE WHEN %(pause_s)s > 0
-               THEN greatest(i.next_attempt_at,
-                             anchorhold.now() + make_interval(secs => %(pause_s)s))
-               ELSE i.next_attempt_at END
-      FROM ended e
-     WHERE i.account_id = e.account_id AND i.livemode = e.livemode
-       AND i.id = e.invoice_id
-    RETURNING i.*, e.id AS attempt_id
-), noticed AS (
-    INSERT INTO anchorhold.notice
-           (account_id, livemode, id, code, invoice_id, subject, evidence)
-    SELECT account_id, livemode, 'ntc_' || substr(attempt_id, 5),
-           'collection.blocked', id, attempt_id, coalesce(%(decline)s, '{}'::jsonb)
-      FROM left_behind
-     WHERE %(blocked)s = 'setup'
-    ON CONFLICT DO NOTHING
-), told AS (
-    INSERT INTO anchorhold.journal
-           (account_id, livemode, invoice_id, actor, what, rule, attempt_id, detail)
-    SELECT account_id, livemode, id, %(actor)s, 'attempt.' || %(state)s, %(rule)s,
-           attempt_id,
-           jsonb_strip_nulls(jsonb_build_object(
-               'cause', %(cause)s::text, 'source', %(source)s::text,
-               'decline', %(decline)s::jsonb, 'payment_status', payment_status,
-               'held', hold_until IS NOT NULL))
-      FROM left_behind
-)
-SELECT status, hold_until IS NULL AS cleared FROM left_behind
-"""
-
-
 async def end(
     db: Db,
     token: Token,
@@ -366,7 +284,7 @@ async def end(
     the database lost the mark `sending`, and with it the evidence of the request.
     """
     return await db.one(
-        _END,
+        END,
         Ended,
         **token.params,
         **written(end),

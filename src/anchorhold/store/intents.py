@@ -50,6 +50,8 @@ async def take_unprepared(
 ) -> list[Unprepared]:
     """Up to `limit` open invoices without a live intent are leased for a minute to the caller.
 
+    None in direct mode: there only the hosted page makes an intent before a charge.
+
     The lease only spares Stripe a second request; that an invoice never has two live intents is
     the partial unique index, and `name`'s guard.
     """
@@ -60,6 +62,8 @@ async def take_unprepared(
                    c.payment_method_types
               FROM anchorhold.invoice i
               JOIN anchorhold.connection c USING (account_id, livemode)
+              JOIN anchorhold.account ON account.id = i.account_id
+               AND account.charge_mode = 'prepared'
               JOIN anchorhold.stripe_customer s
                 ON s.account_id = i.account_id AND s.livemode = i.livemode
                AND s.customer_id = i.customer_id AND s.stripe_account = c.stripe_account

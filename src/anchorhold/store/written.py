@@ -39,4 +39,6 @@ def written(end: End) -> dict[str, object]:
         "pause_s": end.pause_s,
         "customer_acts": end.customer_acts,
         "fails_twice": end.fails_twice,
+        "own_intent": end.own_intent,
+        "manual": end.manual,
     }

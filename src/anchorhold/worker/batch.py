@@ -7,17 +7,19 @@ import asyncio
 from collections import Counter
 from collections.abc import Coroutine, Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, Final
 
+from anchorhold.domain.account import ChargeMode
 from anchorhold.domain.hold import Claim
 from anchorhold.domain.outcome import ENDS, Meaning
 from anchorhold.domain.scope import Scope
 from anchorhold.domain.timing import Timing
 from anchorhold.engine.charge import Charged
+from anchorhold.engine.claim import claim_due
 from anchorhold.engine.deps import Connected, Deps
 from anchorhold.engine.prepare import Prepared, prepare_intent, set_up_customer
-from anchorhold.store import customers, holds, intents
+from anchorhold.store import customers, intents
 from anchorhold.stripe.breaker import Breaker, BreakerState
 from anchorhold.worker.charges import Charges
 from anchorhold.worker.stop import Stop
@@ -89,7 +91,10 @@ async def collect_batch(
     allowed = await _allowed(deps, scope, wake, breaker, limit)
     if stop is not None and stop.asked:
         allowed = 0
-    claims = await _claim(deps, scope, wake, allowed, full=limit) if allowed else []
+    directly = connected.charge_mode is ChargeMode.DIRECT
+    claims = (
+        await _claim(deps, scope, wake, allowed, full=limit, directly=directly) if allowed else []
+    )
     charged = await (charges or Charges()).charge_all(deps, claims)
     await _come_again(deps, scope, wake, charged)
     return Batch(prepared, len(claims), Counter(one.meaning for one in charged))
@@ -155,14 +160,22 @@ async def _allowed(
     return 1 if view.state is BreakerState.HALF_OPEN else 0
 
 
-async def _claim(deps: Deps, scope: Scope, wake: Wake, limit: int, *, full: int) -> list[Claim]:
-    claims = await holds.claim_due(deps.db, scope, deps.timing, limit=limit, actor=deps.actor)
+async def _claim(
+    deps: Deps, scope: Scope, wake: Wake, limit: int, *, full: int, directly: bool
+) -> list[Claim]:
+    claims = await claim_due(deps, scope, limit=limit, directly=directly)
     if claims:
-        ends = max(claim.token.hold_until for claim in claims)
+        ends = max(_looked_at(claim, deps.timing) for claim in claims)
         await _ask(deps, wake.check(scope, at=ends + AFTER_HOLD))
     if len(claims) == full:
         await _ask(deps, wake.collect(scope))
     return claims
+
+
+def _looked_at(claim: Claim, timing: Timing) -> datetime:
+    """When a check may look at the claim's hold, should its owner die."""
+    wait_s = 0 if claim.intent_id else timing.sweep_wait_seconds
+    return claim.token.hold_until + timedelta(seconds=wait_s)
 
 
 async def _come_again(deps: Deps, scope: Scope, wake: Wake, charged: Iterable[Charged]) -> None:
