@@ -9,7 +9,7 @@ UV := $(BIN)/uv pip
 TESTS ?= tests
 WORKERS ?= $(shell nproc)
 
-.PHONY: help setup demo test check lint format types imports bench measure-lost-charge docs lock clean
+.PHONY: help setup demo test check lint format types imports bench soak measure-lost-charge docs lock clean
 
 help: ## Say what there is to make
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
@@ -52,6 +52,9 @@ types: .venv/dev ## Check types, strictly
 
 imports: .venv/dev ## Check that data flows one way through the rooms
 	$(BIN)/lint-imports
+
+soak: .venv/dev ## Charge 10,000 invoices while everything around them breaks (ARGS="--seed 7")
+	@$(BIN)/python -m tests.soak $(ARGS)
 
 bench: .venv/dev ## Measure the charge path beside pgbench; writes bench/RESULTS.md
 	$(BIN)/anchorhold bench --write bench/RESULTS.md $(ARGS)
