@@ -6,22 +6,25 @@ import pytest
 
 from anchorhold.sim import outside
 from anchorhold.sim.auditor import Auditor
-from anchorhold.sim.db import Connection
+from anchorhold.sim.ground import Ground
+from anchorhold.sim.labour import prepare, work
+from anchorhold.sim.mode import Mode
+from anchorhold.sim.setting import Setting
 from anchorhold.sim.world import World, at_once
 from anchorhold.twin.world import SECRET_KEY
-from tests.sim.conftest import next_number
 
 Made = tuple[World, Auditor]
 
 
 @pytest.fixture
-def audited(ground: Connection) -> Made:
+def audited(ground: Ground) -> Made:
     """A world with one prepared invoice whose card pays, and its auditor."""
     auditor = Auditor()
-    world = World(ground, 1, auditor.leaving, number=next_number())
+    setting = Setting(1, Mode.PREPARED, ("pm_card_visa",), cold=True, rules=(), harms=0)
+    world = World(ground, setting, auditor.leaving)
     auditor.world = world
-    at_once(world.begin(["pm_card_visa"], 1000))
-    at_once(world.prepare("preparer"))
+    at_once(world.begin())
+    at_once(prepare(world, "preparer", world.invoices[0]))
     return world, auditor
 
 
@@ -50,14 +53,14 @@ def found_in_the_end(audited: Made) -> list[str]:
 
 
 def test_a_charged_invoice_is_sound(audited: Made) -> None:
-    assert at_once(audited[0].work("worker")) == "A1 paid"
+    assert at_once(work(audited[0], "worker", audited[0].invoices[0])) == "A1 paid"
     audited[1].look()
     assert found_in_the_end(audited) == []
 
 
 def test_two_successes_are_seen_at_once(audited: Made) -> None:
     world, auditor = audited
-    at_once(world.work("worker"))
+    at_once(work(world, "worker", world.invoices[0]))
     pay_at_stripe(world)
     auditor.look()
     assert auditor.violations == ["I1: an invoice was paid twice"]
@@ -95,17 +98,17 @@ def change(world: World, statement: str) -> None:
 def test_spoiled_rows_are_seen(audited: Made, violation: str) -> None:
     world, _ = audited
     if not violation.startswith("I3"):
-        at_once(world.work("worker"))
+        at_once(work(world, "worker", world.invoices[0]))
     SPOILED[violation](world)
     assert violation in found_in_the_end(audited)
 
 
 def test_a_hold_that_is_left_is_seen(audited: Made) -> None:
     world, _ = audited
-    work = world.work("worker")
-    while work.send(None).name != "confirm_intent":
+    charging = work(world, "worker", world.invoices[0])
+    while charging.send(None).name != "confirm_intent":
         pass
-    work.close()
+    charging.close()
     assert found_in_the_end(audited) == ["I5: a hold is left"]
 
 

@@ -8,14 +8,15 @@ import pytest
 
 from anchorhold.cli import main, sim
 from anchorhold.domain.refusals import Exit
-from anchorhold.sim.db import Connection
-from tests.sim.planted import BUGS
+from anchorhold.sim.bugs import BUGS
+from anchorhold.sim.ground import Ground
+from anchorhold.sim.planting import planted
 
 
 @pytest.fixture(autouse=True)
-def _one_database(ground: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
+def _one_database(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
     @contextmanager
-    def same() -> Generator[Connection]:
+    def same() -> Generator[Ground]:
         yield ground
 
     monkeypatch.setattr(sim, "ground", same)
@@ -42,10 +43,11 @@ def test_a_campaign_says_what_it_found_and_what_it_never_came_by(
 
 
 def test_a_campaign_that_finds_something_ends_with_6_and_names_the_seed(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    next(bug for bug in BUGS if bug.name == "the re-check is dropped").plant(monkeypatch)
-    code = asked("run", "--seeds", "1", "--first-seed", "920000", "--output", "table")
+    bug = next(bug for bug in BUGS if bug.name == "the re-check is dropped")
+    with planted(bug.plant):
+        code = asked("run", "--seeds", "1", "--first-seed", "920000", "--output", "table")
     lines = heard(capsys)
     assert code == Exit.FINDINGS
     assert lines[0].startswith("1 worlds, ")

@@ -1,20 +1,38 @@
 """Whichever sentence of the protocol somebody drops, a world shows it and the auditor says so."""
 
-from collections.abc import Callable
-
 import pytest
 
-from anchorhold.sim.run import Played
-from tests.sim.planted import BUGS, Bug
+from anchorhold.sim.bugs import BUGS, Bug
+from anchorhold.sim.ground import Ground
+from anchorhold.sim.planted import hunt, page
+from anchorhold.sim.planting import Patch, planted
 
 
 @pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.name)
-def test_a_planted_bug_is_found_and_is_all_that_is_found(
-    world: Callable[[int], Played], bug: Bug, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with monkeypatch.context() as patch:
-        bug.plant(patch)
-        found = next((played for played in map(world, bug.seeds) if played.violations), None)
-    assert found is not None, f"no world of {bug.seeds} shows it; other seeds may"
-    assert any(said.startswith(bug.found_as) for said in found.violations), found.violations
-    assert not world(found.seed).violations, "the world is not sound without the bug either"
+def test_a_planted_bug_is_found_and_is_all_that_is_found(ground: Ground, bug: Bug) -> None:
+    hunted = hunt(ground, bug)
+    assert hunted.played is not None, f"no world of {hunted.worlds} shows it"
+    assert hunted.as_said, hunted.played.violations
+    assert hunted.sound, "the world is not sound without the bug either"
+
+
+def test_the_page_says_what_was_found_and_what_was_not(ground: Ground) -> None:
+    found = hunt(ground, BUGS[0])
+    lines = page([found]).splitlines()
+    assert "1 of 1 were found. Run it again: `anchorhold sim planted`." in lines
+    assert lines[-1].startswith(f"| {BUGS[0].name} | {BUGS[0].holes} | prepared | {found.worlds} ")
+
+
+class Thing:
+    """Something to exchange."""
+
+    word = "right"
+
+
+def test_what_was_planted_is_put_back() -> None:
+    def plant(patch: Patch) -> None:
+        patch.attribute(Thing, "word", "wrong")
+
+    with planted(plant):
+        assert Thing.word == "wrong"
+    assert Thing.word == "right"

@@ -1,5 +1,9 @@
-"""`anchorhold sim`: run, replay, story."""
+"""`anchorhold sim`: run, replay, story, planted."""
 
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from pathlib import Path
 from typing import Annotated, Final
 
 import typer
@@ -8,9 +12,12 @@ from anchorhold.cli.call import Call, noun, verb
 from anchorhold.cli.objects import Object
 from anchorhold.cli.output import show_one
 from anchorhold.domain.refusals import Exit
-from anchorhold.sim import coverage
+from anchorhold.sim import coverage, ledger, planted
+from anchorhold.sim.campaign import Campaign, campaign
 from anchorhold.sim.ground import ground
-from anchorhold.sim.run import Campaign, campaign, play
+from anchorhold.sim.mode import Mode
+from anchorhold.sim.run import play
+from anchorhold.sim.shrink import shrunk
 from anchorhold.sim.story import told
 
 app = noun(
@@ -22,70 +29,121 @@ app = noun(
 SHOWN: Final = 20
 """So many failed seeds are named; a campaign that finds more has found enough."""
 
+
+class Modes(StrEnum):
+    """Which charge modes the worlds' accounts have."""
+
+    PREPARED = "prepared"
+    DIRECT = "direct"
+    ADR = "adr"
+    ALL = "all"
+
+    @property
+    def each(self) -> tuple[Mode, ...]:
+        """One by one."""
+        return tuple(Mode) if self is Modes.ALL else (Mode(self.value),)
+
+
 Seed = Annotated[int, typer.Argument(min=0, metavar="SEED", help="The world's number.")]
+OneMode = Annotated[Mode, typer.Option("--mode", help="How the world's account charges.")]
 
 
 @verb(
     app,
     "run",
     "anchorhold sim run --seeds 1000 --output json",
-    "anchorhold sim run --seeds 1000000 --first-seed 5000 --minutes 60",
+    "anchorhold sim run --seeds 1000000 --first-seed 5000 --minutes 60 --mode all",
     scoped=False,
 )
 def run(
     call: Call,
     *,
-    seeds: Annotated[int, typer.Option("--seeds", min=1, help="How many worlds.")] = 500,
+    seeds: Annotated[int, typer.Option("--seeds", min=1, help="How many worlds a mode.")] = 500,
     first_seed: Annotated[int, typer.Option("--first-seed", min=0, help="The first one.")] = 0,
     minutes: Annotated[
-        int | None, typer.Option("--minutes", min=1, help="Stop after so long, if not done.")
+        float | None, typer.Option("--minutes", min=0, help="Stop after so long, if not done.")
+    ] = None,
+    mode: Annotated[Modes, typer.Option("--mode", help="How the accounts charge.")] = (
+        Modes.PREPARED
+    ),
+    keep: Annotated[
+        Path | None,
+        typer.Option("--keep", help="Append what came of it to this file, a line a mode."),
     ] = None,
 ) -> None:
     """Play many worlds and audit each; exit code 6 when an invariant was broken.
 
     In each world a seed decides who moves, what breaks and what customers do. The engine, the
     store's statements and the Stripe client are the ones that ship; Stripe is the twin in memory.
-    Prepared mode.
+    Residuals that direct mode states are counted apart, by their id.
     """
-
-    until_s = None if minutes is None else 60.0 * minutes
-    came_to = Campaign()
-    with ground() as connection:
-        for so_far in campaign(connection, range(first_seed, first_seed + seeds), until_s=until_s):
-            came_to = so_far
-    data = _campaign(came_to, first_seed)
+    each = mode.each
+    until_s = None if minutes is None else 60.0 * minutes / len(each)
+    came_to = [Campaign(one) for one in each]
+    with ground() as made:
+        for at, one in enumerate(each):
+            played = range(first_seed, first_seed + seeds)
+            for so_far in campaign(made, played, one, until_s=until_s):
+                came_to[at] = so_far
+    if keep is not None:
+        commit = ledger.commit_of(Path(__file__).parent)
+        ledger.append(keep, [ledger.entry(one, first_seed, commit) for one in came_to])
+    data = _campaigns(came_to, first_seed, mode)
     show_one(call, str(first_seed), data, lambda: _screen(came_to))
-    if came_to.failed:
+    if any(one.failed for one in came_to):
         raise typer.Exit(Exit.FINDINGS)
 
 
-def _campaign(came_to: Campaign, first_seed: int) -> Object:
-    failed = came_to.failed
+def _campaigns(came_to: list[Campaign], first_seed: int, mode: Modes) -> Object:
+    worlds, seconds = sum(one.worlds for one in came_to), sum(one.seconds for one in came_to)
+    failed = [
+        {"seed": seed, "mode": one.mode.value, "violations": list(one.failed[seed])}
+        for one in came_to
+        for seed in sorted(one.failed)
+    ]
     return {
         "object": "simulation",
+        "mode": mode.value,
         "first_seed": first_seed,
-        "worlds": came_to.worlds,
-        "steps": came_to.steps,
-        "worlds_per_second": round(came_to.per_second, 1),
-        "violations": sum(map(len, failed.values())),
-        "first_violation_seed": min(failed, default=None),
-        "failed": [
-            {"seed": seed, "violations": list(failed[seed])} for seed in sorted(failed)[:SHOWN]
-        ],
-        "rows_hit": coverage.hit(came_to.rows),
-        "rows_never_hit": coverage.never_hit(came_to.rows),
+        "worlds": worlds,
+        "steps": sum(one.steps for one in came_to),
+        "worlds_per_second": round(worlds / seconds, 1) if seconds else 0.0,
+        "violations": sum(one.violations for one in came_to),
+        "first_violation_seed": min((one for run in came_to for one in run.failed), default=None),
+        "failed": failed[:SHOWN],
+        "stated": _all(one.stated for one in came_to),
+        "rows_hit": coverage.hit(_all(one.rows for one in came_to)),
+        "rows_never_hit": coverage.never_hit(_all(one.rows for one in came_to)),
+        "causes_hit": coverage.hit(_all(one.causes for one in came_to), coverage.CAUSES),
+        "causes_never_hit": coverage.never_hit(
+            _all(one.causes for one in came_to), coverage.CAUSES
+        ),
     }
 
 
-def _screen(came_to: Campaign) -> None:
-    found = sum(map(len, came_to.failed.values()))
-    print(f"{came_to.worlds} worlds, {found} violations, {came_to.per_second:.1f} worlds a second")
-    for seed in sorted(came_to.failed)[:SHOWN]:
-        print(f"  seed {seed}: {'; '.join(came_to.failed[seed])}")
-        print(f"    anchorhold sim story {seed}")
-    print(f"Rows that decided something: {len(coverage.hit(came_to.rows))}")
-    if never := coverage.never_hit(came_to.rows):
+def _all(counted: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    total: Counter[str] = Counter()
+    for one in counted:
+        total.update(one)
+    return dict(sorted(total.items()))
+
+
+def _screen(came_to: list[Campaign]) -> None:
+    for one in came_to:
+        found, speed = one.violations, one.per_second
+        print(f"{one.worlds} worlds, {found} violations, {speed:.1f} worlds a second, {one.mode}")
+        for seed in sorted(one.failed)[:SHOWN]:
+            print(f"  seed {seed}: {'; '.join(one.failed[seed])}")
+            print(f"    anchorhold sim story {seed} --mode {one.mode} --shrink")
+        if one.stated:
+            print(f"  stated: {', '.join(f'{n} x {id_}' for id_, n in one.stated.items())}")
+    rows = _all(one.rows for one in came_to)
+    causes = _all(one.causes for one in came_to)
+    print(f"Rows that decided something: {len(coverage.hit(rows))}")
+    if never := coverage.never_hit(rows):
         print(f"Rows never come by: {', '.join(never)}")
+    if never := coverage.never_hit(causes, coverage.CAUSES):
+        print(f"Causes never come by: {', '.join(never)}")
 
 
 @verb(
@@ -95,41 +153,95 @@ def _screen(came_to: Campaign) -> None:
     "anchorhold sim replay 42 --output json",
     scoped=False,
 )
-def replay(call: Call, seed: Seed) -> None:
+def replay(call: Call, seed: Seed, *, mode: OneMode = Mode.PREPARED) -> None:
     """Play one world again and say what the auditor found; exit code 6 when it found anything."""
-    _one(call, seed, with_story=False)
+    _one(call, seed, mode, with_story=False)
 
 
 @verb(
     app,
     "story",
     "anchorhold sim story 42",
-    "anchorhold sim story 42 --output json",
+    "anchorhold sim story 42 --mode direct --shrink --output json",
     scoped=False,
 )
-def story(call: Call, seed: Seed) -> None:
+def story(
+    call: Call,
+    seed: Seed,
+    *,
+    mode: OneMode = Mode.PREPARED,
+    shrink: Annotated[
+        bool, typer.Option("--shrink", help="Leave out all that the violation does not need.")
+    ] = False,
+) -> None:
     """Tell one world as a timeline: who did what, what broke, and what Stripe said.
 
     Exit code 6 when the auditor found anything.
     """
-    _one(call, seed, with_story=True)
+    _one(call, seed, mode, with_story=True, shrink=shrink)
 
 
-def _one(call: Call, seed: int, *, with_story: bool) -> None:
-
-    with ground() as connection:
-        played = play(connection, seed)
+def _one(call: Call, seed: int, mode: Mode, *, with_story: bool, shrink: bool = False) -> None:
+    with ground() as made:
+        played = play(made, seed, mode)
+        if shrink:
+            played = shrunk(made, played)
     lines = told(played)
     data: Object = {
         "object": "world",
         "seed": seed,
+        "mode": mode.value,
         "violations": list(played.violations),
+        "stated": list(played.stated),
         "rows_hit": sorted(played.rows),
         "steps": played.steps,
     }
     if with_story:
+        data["script"] = played.script.shown()
         data["story"] = lines[1:-1]
     shown = lines if with_story else [lines[0], lines[-1]]
     show_one(call, str(seed), data, lambda: print("\n".join(shown)))
     if played.violations:
+        raise typer.Exit(Exit.FINDINGS)
+
+
+@verb(
+    app,
+    "planted",
+    "anchorhold sim planted",
+    "anchorhold sim planted --write planted-bugs.md",
+    scoped=False,
+)
+def planted_bugs(
+    call: Call,
+    *,
+    write: Annotated[Path | None, typer.Option("--write", help="Write the page here.")] = None,
+) -> None:
+    """Plant one bug after the other and say after how many worlds it is found.
+
+    Exit code 6 when one is not found.
+    """
+    with ground() as made:
+        hunted = list(planted.hunts(made))
+    page = planted.page(hunted)
+    if write is not None:
+        write.write_text(page, "utf-8")
+    bugs = [
+        {
+            "name": one.bug.name,
+            "holes": one.bug.holes,
+            "mode": one.bug.mode.value,
+            "found": one.found,
+            "worlds": one.worlds,
+            "violations": list(one.played.violations) if one.played else [],
+        }
+        for one in hunted
+    ]
+    data: Object = {
+        "object": "planted_bugs",
+        "found": sum(one.found for one in hunted),
+        "bugs": bugs,
+    }
+    show_one(call, "planted", data, lambda: print(page))
+    if not all(one.found for one in hunted):
         raise typer.Exit(Exit.FINDINGS)

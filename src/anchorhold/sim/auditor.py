@@ -16,10 +16,6 @@ from anchorhold.twin.ledger import Ledger
 
 Rows = dict[str, Any]
 
-ENDINGS = frozenset({"holds.end", "payments.settle", "attempts.late_decline", "follows.end"})
-"""Statements that can end a hold."""
-TRACED = frozenset({"sending", "superseded", "succeeded"})
-"""States of a charge that leaves: marked, or proven since its re-check by a success on the page."""
 DUPLICATE = "payment.duplicate_charge"
 PAYABLE = frozenset({"requires_payment_method", "requires_confirmation", "requires_action"})
 
@@ -30,6 +26,8 @@ class Auditor:
 
     world: World | None = None
     violations: list[str] = field(default_factory=list)
+    stated: list[str] = field(default_factory=list)
+    """Ids of residuals that the world's mode states (protocol, holes R1 to R18)."""
     _sent: dict[str, int] = field(default_factory=dict)
     _keys: dict[tuple[str, int], str] = field(default_factory=dict)
     _events: int = 0
@@ -45,12 +43,11 @@ class Auditor:
         if not rows:
             self.found("I9: a charge left without a committed trace")
             return
-        self._trace(key, *rows[0])
+        self._trace(key, url, rows[0])
 
-    def _trace(
-        self, key: str, attempt: str, invoice: str, seq: int, state: str, in_time: Any, held: Any
-    ) -> None:
-        if state not in TRACED or not held:
+    def _trace(self, key: str, url: str, row: tuple[Any, ...]) -> None:
+        attempt, invoice, seq, state, in_time, held = row
+        if not held or not (state == "sending" or self._is_inert(url)):
             self.found(f"I9: a charge left while its attempt was {state}, held: {held}")
         if not in_time:
             self.found("I4: a charge left after its hold had ended")
@@ -60,12 +57,17 @@ class Auditor:
             self.found("I1: one number of an invoice went out under two keys")
         self._sent[attempt] = len(self._of_world().twin.requests)
 
-    def look(self, step: str = "") -> None:
+    def _is_inert(self, url: str) -> bool:
+        """The intent has succeeded already, and cannot again: its attempt was proven by that."""
+        intent = self._of_world().twin.accounts[0].payment_intents.get(url.split("/")[-2])
+        return intent is not None and intent["status"] == "succeeded"
+
+    def look(self) -> None:
         """After a step: one success at most that stands (I1), no hold without its attempt (I6)."""
         world = self._of_world()
-        if step in ENDINGS:
-            for _, state in world.db.execute(statement("orphans"), world.scope.params):
-                self.found(f"I6: a hold ended while its attempt was {state}")
+        for broken, said in world.db.broken:
+            self.found(f"{broken}: {said}")
+        world.db.broken.clear()
         events = len(world.twin.accounts[0].events)
         if events != self._events:
             self._events = events

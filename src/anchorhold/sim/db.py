@@ -1,7 +1,7 @@
 """The store's gate to PostgreSQL in a world: one synchronous connection, one turn a statement.
 
-Statements are the store's own, prepared once for all worlds. Time and ids come from the world, so
-that a seed tells the same story again.
+Statements are the store's own. Time and ids come from the world, so that a seed tells the same
+story again.
 """
 
 import inspect
@@ -14,6 +14,7 @@ from typing import Any, LiteralString, TypeVar
 import psycopg
 
 from anchorhold.domain.ids import ENTROPY_BYTES, IdKind, make
+from anchorhold.sim.ground import Ground, Rows, columns
 from anchorhold.sim.statements import statement
 from anchorhold.sim.turns import Fate, Kind, Turn
 from anchorhold.store.rows import row_maker
@@ -22,37 +23,36 @@ from anchorhold.twin.clock import Clock
 T = TypeVar("T")
 IdT = TypeVar("IdT", bound=str)
 
-Connection = psycopg.Connection[tuple[Any, ...]]
-SETTINGS = {
-    "enable_seqscan": "off",
-    "plan_cache_mode": "force_generic_plan",
-    "jit": "off",
-    "synchronous_commit": "off",
-    "timezone": "UTC",
-}
-"""Plans are made once, on nearly empty tables, and serve all worlds."""
+_SET = statement("set")
+_BROKEN = statement("broken")
+_SETS = re.compile(
+    r"\bUPDATE anchorhold\.(?:invoice|attempt)\b.*?\bSET\b(.*?)\b(?:WHERE|FROM)\b", re.DOTALL
+)
+_AUDITED = re.compile(r"\b(?:status|state|hold_until|hold_attempt|charge_seq)\s+=")
 
 
-def prepared(conninfo: str) -> Connection:
-    """A connection for worlds, whose database has the worlds' clock from now on."""
-    connection = psycopg.connect(conninfo, autocommit=True)
-    connection.prepare_threshold, connection.prepared_max = 0, 500
-    for setting in SETTINGS.items():
-        psycopg.RawCursor(connection).execute(statement("set"), setting)
-    connection.execute(statement("clock"))
-    return connection
+@cache
+def _writes(query: str) -> bool:
+    """The statement can end what the auditor looks at after each step: an attempt or a hold."""
+    return any(_AUDITED.search(assigned) for assigned in _SETS.findall(query))
 
 
 class WorldDb:
     """`store.db.Db` for the processes of one world."""
 
-    def __init__(self, connection: Connection, clock: Clock, random: Random) -> None:
-        self._connection = connection
+    def __init__(self, ground: Ground, clock: Clock, random: Random) -> None:
+        self._ground = ground
         self._clock = clock
         self._random = random
-        self._cursor = psycopg.RawCursor(connection)
+        self.broken: Rows = []
+        """What the commits since the auditor looked have left broken."""
         self._told: float | None = None
         self._ids = 0
+
+    @staticmethod
+    def edited(query: bytes) -> bytes:
+        """The statement as it is carried out; a planted bug changes it."""
+        return query
 
     async def one(self, query: LiteralString, shape: type[T], **params: Any) -> T | None:
         """See `Db.one`."""
@@ -64,33 +64,45 @@ class WorldDb:
     async def all(self, query: LiteralString, shape: type[T], **params: Any) -> list[T]:
         """See `Db.all`. Raises psycopg.OperationalError when the answer is lost."""
         fate = await Turn(Kind.STATEMENT, _name(query))
-        rows = self.execute(query.encode(), params)
+        rows = self._execute(self.edited(query.encode()), params, audited=_writes(query))
+        made = self._made(query, shape, rows)
         if fate is Fate.LOSES_ANSWER:
             raise psycopg.OperationalError("the connection was lost")
-        return self._made(query, shape, rows)
+        return made
 
-    def execute(self, query: bytes, params: dict[str, Any]) -> list[tuple[Any, ...]]:
+    def execute(self, query: bytes, params: dict[str, Any]) -> Rows:
         """The rows of a statement that is carried out now, at the world's time."""
-        now = self._clock()
-        if now != self._told:
-            self._cursor.execute(statement("set"), ["anchorhold.world_clock", str(now)])
-            self._told = now
-        self._cursor.execute(*_positional(query, params))
-        return self._cursor.fetchall() if self._cursor.rownumber is not None else []
+        return self._execute(query, params, audited=False)
 
-    def _made(self, query: str, shape: type[T], rows: list[tuple[Any, ...]]) -> list[T]:
-        """The rows as `shape`; what the columns are called is asked once a statement."""
+    def _execute(self, query: bytes, params: dict[str, Any], *, audited: bool) -> Rows:
+        """With the statement goes the auditor's, which sees what the commit leaves behind."""
+        now = self._clock()
+        asked = [(query, params)]
+        moved = now != self._told
+        if moved:
+            asked.insert(0, (_SET, {"name": "anchorhold.world_clock", "value": str(now)}))
+            self._told = now
+        if audited:
+            asked.append((_BROKEN, params))
+        answers = self._ground.run_all(asked)
+        if audited:
+            self.broken += answers[-1]
+        return answers[moved]
+
+    def _made(self, query: str, shape: type[T], rows: Rows) -> list[T]:
+        """The rows as `shape`; how is worked out once a statement."""
         if not rows:
             return []
         make_row = _MAKERS.get((query, shape))
         if make_row is None:
-            names = [column.name for column in self._cursor.description or ()]
-            make_row = _MAKERS[query, shape] = row_maker(shape, names)
+            make_row = _MAKERS[query, shape] = row_maker(
+                shape, columns(self.edited(query.encode()))
+            )
         return [make_row(values) for values in rows]
 
     def in_transaction(self) -> bool:
         """Whether a transaction is open at this moment."""
-        return self._connection.info.transaction_status is not psycopg.pq.TransactionStatus.IDLE
+        return self._ground.in_transaction()
 
     def new_ids(self, kind: IdKind[IdT], count: int) -> list[IdT]:
         """See `Db.new_ids`; a later one sorts later in the same millisecond too."""
@@ -116,26 +128,6 @@ def _name(query: str) -> str:
     if name is None:
         name = _NAMES[query] = _caller()
     return name
-
-
-def _positional(query: bytes, params: dict[str, Any]) -> tuple[bytes, list[Any]]:
-    """The statement with numbers for names, as PostgreSQL takes it; worked out once each."""
-    text, names = _numbered(query)
-    return text, [params[name] for name in names]
-
-
-@cache
-def _numbered(query: bytes) -> tuple[bytes, tuple[str, ...]]:
-    names: dict[bytes, int] = {}
-
-    def number(found: re.Match[bytes]) -> bytes:
-        return b"$%d" % names.setdefault(found[1], len(names) + 1)
-
-    text = _NAMED.sub(number, query).replace(b"%%", b"%")
-    return text, tuple(name.decode() for name in names)
-
-
-_NAMED = re.compile(rb"%\((\w+)\)s")
 
 
 def _caller() -> str:

@@ -4,36 +4,42 @@ from dataclasses import dataclass
 from enum import Enum
 from random import Random
 
+from anchorhold.sim.mode import Mode
 from anchorhold.sim.turns import Kind, Turn
 from anchorhold.twin.faults import FaultKind, Rule
 
 CONFIRM = "POST /v1/payment_intents/{id}/confirm"
-ENDPOINTS = (
-    *(CONFIRM,) * 6,
+CREATE = "POST /v1/payment_intents"
+READS = (
     "GET /v1/payment_intents/{id}",
     "GET /v1/payment_intents/{id}",
     "POST /v1/payment_intents/{id}/cancel",
-    "POST /v1/payment_intents",
-    "POST /v1/customers",
-    "POST /v1/payment_methods/{id}/attach",
     "GET /v1/payment_intents",
     "GET /v1/events",
+    "GET /v1/customers/{id}",
 )
+SETS_UP = (CREATE, "POST /v1/customers", "POST /v1/payment_methods/{id}/attach")
+ENDPOINTS = {
+    Mode.PREPARED: (*(CONFIRM,) * 6, *READS, CREATE),
+    Mode.DIRECT: (*(CREATE,) * 8, CONFIRM, *READS),
+    Mode.ADR: (*(CREATE,) * 8, CONFIRM, *READS),
+}
 """Where requests break; charges most often."""
 
 KINDS = tuple(FaultKind)
 RULES_MOST = 3
 CALLS_MOST = 2
-SECONDS = (0, 2, 40, 400, 2000)
-"""How late a late execution comes: at once, within the deadline, the hold, after it."""
+SECONDS = (0, 2, 40, 400, 2000, 100_000)
+"""How late a late execution comes: at once, within the deadline, the hold, after it, next day."""
 
 
-def at_stripe(random: Random) -> list[Rule]:
+def at_stripe(random: Random, mode: Mode, *, cold: bool) -> list[Rule]:
     """Up to three requests that will meet a fault."""
+    endpoints = ENDPOINTS[mode] + (SETS_UP if cold else ())
     return [
         Rule(
             random.choice(KINDS),
-            random.choice(ENDPOINTS),
+            random.choice(endpoints),
             frozenset({random.randint(1, CALLS_MOST)}),
             seconds=random.choice(SECONDS),
         )
@@ -56,7 +62,10 @@ CHANCES = {
 }
 """How often; a request that is not sent yet has no answer to lose."""
 
-HEART = ("holds.", "payments.", "confirm", "retrieve_intent", "cancel_intent")
+HEART = (
+    "holds.", "payments.", "closes.", "checks.", "confirm", "charge", "fence", "retrieve_intent",
+    "cancel_intent", "create_intent",
+)  # fmt: skip
 ELSEWHERE = 0.15
 """How often harm is done away from the heart, against there: most steps only set the scene."""
 

@@ -31,11 +31,14 @@ BROKEN: Mapping[Break, NothingSent | Unclear] = {
 
 
 class TwinTransport(Transport):
-    """Sends to one twin. `clock` is the one that deadlines are made on."""
+    """Sends to one twin. Deadlines are made on `clock`; `sent` gets each request."""
 
-    def __init__(self, twin: Twin, *, clock: Clock = time.monotonic) -> None:
+    def __init__(
+        self, twin: Twin, *, clock: Clock = time.monotonic, sent: list[Request] | None = None
+    ) -> None:
         super().__init__(clock=clock)
         self._twin = twin
+        self._sent = sent
 
     @override
     async def request_async(
@@ -45,7 +48,10 @@ class TwinTransport(Transport):
         deadline = current_deadline()
         if self._clock() >= deadline.at:
             raise CallFailedError(NothingSent(NotSent.DEADLINE_PASSED))
-        answer = self._twin.send(_request(method, url, headers, post_data))
+        request = _request(method, url, headers, post_data)
+        if self._sent is not None:
+            self._sent.append(request)
+        answer = self._twin.send(request)
         if isinstance(answer, Broken):
             raise CallFailedError(BROKEN[answer.how])
         if self._comes_too_late(answer, deadline):

@@ -143,6 +143,22 @@ def written_off(world: World, invoice: InvoiceId) -> None:
         world.tell("operator", "writes the invoice off")
 
 
+def disputed(world: World, invoice: InvoiceId) -> None:
+    """The customer disputes a charge."""
+    for intent in intents_of(world, invoice):
+        if intent["status"] == "succeeded":
+            acts.open_dispute(world.twin, intent["latest_charge"])
+            world.tell("customer", "disputes the charge")
+
+
+def dispute_ends(world: World, *, won: bool) -> None:
+    """The bank decides every dispute."""
+    for dispute in list(world.twin.accounts[0].disputes):
+        if dispute["status"] == "needs_response":
+            acts.close_dispute(world.twin, dispute["id"], won=won)
+            world.tell("bank", f"decides the dispute, won: {won}")
+
+
 def stripe_catches_up(world: World) -> None:
     """Stripe carries out what it had put off."""
     if done := world.twin.run_late():

@@ -17,7 +17,7 @@ from anchorhold.stripe.api import StripeProvider
 from anchorhold.stripe.breaker import Breaker
 from anchorhold.stripe.limiter import Lane, Limiter
 from anchorhold.stripe.transport import Answer, current_deadline
-from anchorhold.twin import Twin
+from anchorhold.twin import Request, Twin
 from anchorhold.twin.clock import Clock
 from anchorhold.twin.world import SECRET_KEY
 
@@ -60,10 +60,10 @@ _OPEN = _OpenLane()
 
 
 class WorldTransport(TwinTransport):
-    """The twin in memory; `leaving` sees each charge leave."""
+    """The twin in memory; `leaving` sees each charge leave, `sent` keeps every request."""
 
-    def __init__(self, twin: Twin, clock: Clock, leaving: Leaving) -> None:
-        super().__init__(twin, clock=clock)
+    def __init__(self, twin: Twin, clock: Clock, leaving: Leaving, sent: list[Request]) -> None:
+        super().__init__(twin, clock=clock, sent=sent)
         self._leaving = leaving
 
     @override
@@ -71,15 +71,24 @@ class WorldTransport(TwinTransport):
         self, method: str, url: str, headers: Mapping[str, str], post_data: Any = None
     ) -> Answer:
         """See `TwinTransport.request_async`."""
-        if url.endswith("/confirm") and self._clock() < current_deadline().at:
+        if _charges(method, url, post_data) and self._clock() < current_deadline().at:
             self._leaving(headers["Idempotency-Key"], url)
         return await super().request_async(method, url, headers, post_data)
 
 
-def real_client(twin: Twin, clock: Clock, leaving: Leaving) -> StripeProvider:
+def _charges(method: str, url: str, post_data: Any) -> bool:
+    """The request can take money: a confirm, or a create that confirms."""
+    return url.endswith("/confirm") or (
+        method.upper() == "POST"
+        and url.endswith("/v1/payment_intents")
+        and "confirm=true" in (post_data or "").lower()
+    )
+
+
+def real_client(twin: Twin, clock: Clock, leaving: Leaving, sent: list[Request]) -> StripeProvider:
     """The client that ships, without limiter and breaker, on a twin in memory."""
     breaker = Breaker(failures=NEVER, clock=clock)
-    transport = WorldTransport(twin, clock, leaving)
+    transport = WorldTransport(twin, clock, leaving, sent)
     return StripeProvider(SECRET_KEY, transport, breaker=breaker, limiter=_NoLimit(), clock=clock)
 
 

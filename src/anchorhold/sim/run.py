@@ -1,102 +1,190 @@
-"""One seed played from its beginning to the auditor's judgement, and many of them in a row."""
+"""One world from its beginning to the auditor's judgement, drawn by a seed or played by a script.
 
-from collections import Counter
-from collections.abc import Iterable, Iterator
+Everything that a world does until its faults stop is a move, so that a failing world can be played
+again without some of them.
+"""
+
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from time import perf_counter
+from random import Random
 from typing import Final
 
-from anchorhold.sim import faults, outside
-from anchorhold.sim.auditor import Auditor, rows_of
-from anchorhold.sim.db import Connection
+from anchorhold.sim import outside, setting, warm, workload
+from anchorhold.sim.auditor import Auditor, Rows, rows_of
 from anchorhold.sim.faults import Harm, Harms
+from anchorhold.sim.ground import Ground
+from anchorhold.sim.labour import prepare
+from anchorhold.sim.mode import Mode
+from anchorhold.sim.moves import STEP, THAW, Move, Script
 from anchorhold.sim.scheduler import Process
+from anchorhold.sim.setting import Setting
 from anchorhold.sim.turns import Fate
-from anchorhold.sim.workload import METHODS, Cast, happen
+from anchorhold.sim.warm import Template
+from anchorhold.sim.workload import ACTS, AFTER_A_FREEZE, Cast
 from anchorhold.sim.world import Line, World, at_once
 from anchorhold.twin.keyring import KeyState
 
 STEPS_MOST: Final = 4000
 """No world takes more; one that does is going round in circles."""
-ROUNDS: Final = (1860, *(93_600,) * 7)
+ROUNDS: Final = (1860, *(93_600,) * 9)
 """Seconds until each visit of those who come when nothing breaks any more: longer than any wait."""
+BURSTS: Final = (0, 2, 8, 30)
+"""How many steps are taken between two things that happen."""
+THAWS: Final = 0.3
+OVERTAKEN: Final = 0.6
+"""How often a frozen process is overtaken by time and by others."""
 
 
 @dataclass(frozen=True, slots=True)
 class Played:
     """What became of one world."""
 
-    seed: int
+    script: Script
     violations: tuple[str, ...]
+    stated: tuple[str, ...]
+    """Ids of the residuals that this mode states, and that came to pass here."""
     rows: frozenset[str]
     """Ids of the rows of all tables that decided something."""
+    causes: frozenset[str]
     steps: int
     story: tuple[Line, ...]
+
+    @property
+    def seed(self) -> int:
+        """The seed that it was drawn by."""
+        return self.script.setting.seed
 
 
 @dataclass(slots=True)
 class _Play:
     cast: Cast
     auditor: Auditor
-    harms: Harms
+    moves: list[Move] = field(default_factory=list)
     steps: int = 0
 
 
-def play(connection: Connection, seed: int, *, number: int = 0) -> Played:
-    """The seed's world from its beginning to its judgement; the same seed tells the same story.
+Source = Callable[[_Play], Iterator[Move]]
 
-    `number` must be another one for each run of a seed in one database.
-    """
+
+def play(ground: Ground, seed: int, mode: Mode = Mode.PREPARED) -> Played:
+    """The seed's world; the same seed tells the same story."""
+    return _played(ground, setting.drawn(seed, mode), _draws)
+
+
+def replay(ground: Ground, script: Script) -> Played:
+    """The script's world: its moves as far as they are possible, and nothing else."""
+    return _played(ground, script.setting, lambda _game: iter(script.moves))
+
+
+def _played(ground: Ground, of: Setting, source: Source) -> Played:
     auditor = Auditor()
-    world = World(connection, seed, auditor.leaving, number=number)
+    template = None if of.cold else _template(ground, of)
+    world = World(ground, of, auditor.leaving, template=template)
     auditor.world = world
-    game = _Play(Cast(world), auditor, Harms(world.random, world.random.randint(0, 4)))
+    game = _Play(Cast(world), auditor)
     _begin(game)
-    _live(game)
-    _calm(game)
+    for move in source(game):
+        game.moves.append(move)
+        _take(game, move)
+    rows = _calm(game)
+    ground.count()
     return Played(
-        seed, tuple(auditor.violations), frozenset(world.rows), game.steps, tuple(world.story)
+        Script(of, tuple(game.moves)),
+        tuple(auditor.violations),
+        tuple(auditor.stated),
+        frozenset(world.rows),
+        frozenset(one["cause"] for one in rows["attempts"] if one["cause"]),
+        game.steps,
+        tuple(world.story),
     )
+
+
+def _template(ground: Ground, of: Setting) -> Template:
+    """The prepared world of this kind; made anew when the tables were emptied."""
+    kind = (ground.generation, of.mode, of.methods)
+    made = ground.templates.get(kind)
+    if made is None:
+        seed = "warm"
+        plain = Setting(0, of.mode, of.methods, cold=True, rules=(), harms=0)
+        world = World(ground, plain, lambda _key, _url: None)
+        at_once(world.begin())
+        at_once(prepare(world, seed, world.invoices[0]))
+        account = world.scope.account_id
+        made = ground.templates[kind] = Template(
+            account,
+            world.clock(),
+            tuple(world.invoices),
+            tuple(world.requests),
+            str(plain.seed),
+            warm.copying(ground, account),
+            [],
+        )
+    return made
 
 
 def _begin(game: _Play) -> None:
     world = game.cast.world
-    count = world.random.choice((1, 1, 1, 2))
-    methods: list[str | None] = [world.random.choice(METHODS) for _ in range(count)]
-    at_once(world.begin(methods, 1000))
-    world.tell("import", f"invoices to be charged with {', '.join(map(str, methods))}")
-    rules = faults.at_stripe(world.random)
-    world.twin.faults.replace(rules, world.seed)
-    for rule in rules:
+    of = world.setting
+    if of.cold:
+        at_once(world.begin())
+    state = "to be set up" if of.cold else "prepared"
+    world.tell("import", f"invoices to be charged with {', '.join(of.methods)}: {state}")
+    outside.allow_mandates(world)
+    world.twin.faults.replace(of.rules, of.seed)
+    for rule in of.rules:
         world.tell("Stripe", f"call {min(rule.calls)} of {rule.endpoint} will be {rule.kind.value}")
 
 
-def _live(game: _Play) -> None:
+def _draws(game: _Play) -> Iterator[Move]:
     """Things happen while processes are at work, and some of it breaks."""
-    cast, random = game.cast, game.cast.world.random
-    cast.enter("worker", cast.world.work)
+    cast, of = game.cast, game.cast.world.setting
+    random = Random(f"world:{of.seed}")  # noqa: S311 - repeatable, not secret
+    harms = Harms(random, of.harms)
+    yield workload.drawn(random, cast, "preparer comes" if of.cold else "worker comes")
     for _ in range(random.randint(3, 12)):
-        for _ in range(random.choice((0, 2, 8, 30))):
+        for _ in range(random.choice(BURSTS)):
             able = [one for one in cast.living if not one.frozen]
             if not able:
                 break
-            _step(game, random.choice(able))
-        _thaw(game)
-        happen(cast)
+            yield _step_of(random.choice(able), harms)
+        for process in [one for one in cast.living if one.frozen]:
+            if random.random() < THAWS:
+                yield Move(THAW, process.name)
+        yield from _happens(random, cast)
+
+
+def _happens(random: Random, cast: Cast) -> Iterator[Move]:
+    """The next thing; where somebody is frozen, time often goes by and others come."""
+    if any(one.frozen for one in cast.living) and random.random() < OVERTAKEN:
+        yield workload.drawn(random, cast, "time goes by")
+        yield workload.drawn(random, cast, *AFTER_A_FREEZE)
+    else:
+        yield workload.drawn(random, cast)
+
+
+def _step_of(process: Process, harms: Harms) -> Move:
+    harm = harms.next(process.turn) if process.turn is not None else None
+    return Move(STEP, process.name, word=harm.name if harm else "")
+
+
+def _take(game: _Play, move: Move) -> None:
+    """The move is made, or left out where nobody can make it."""
+    process = game.cast.named(move.who)
+    if move.what == STEP:
+        if process is not None and not process.frozen:
+            _step(game, process, Harm[move.word] if move.word else None)
+    elif move.what == THAW:
+        if process is not None and process.frozen:
+            process.frozen = False
+            game.cast.world.tell(process.name, "thaws")
+    else:
+        ACTS[move.what].do(game.cast, move)
         game.auditor.look()
 
 
-def _thaw(game: _Play) -> None:
-    for process in game.cast.living:
-        if process.frozen and game.cast.world.random.random() < 0.3:
-            process.frozen = False
-            game.cast.world.tell(process.name, "thaws")
-
-
-def _step(game: _Play, process: Process) -> None:
+def _step(game: _Play, process: Process, harm: Harm | None = None) -> None:
     world, turn = game.cast.world, process.turn
     if turn is not None:
-        harm = game.harms.next(turn)
         if harm is not None:
             world.tell(process.name, f"{harm.value} {turn.name}")
         if harm is Harm.FREEZES:
@@ -107,9 +195,10 @@ def _step(game: _Play, process: Process) -> None:
         else:
             world.tell(process.name, turn.name)
             process.move(Fate.LOSES_ANSWER if harm is Harm.LOSES_ANSWER else Fate.GOES_ON)
-            outside.allow_mandates(world)
+            if world.setting.cold:
+                outside.allow_mandates(world)
         game.steps += 1
-        game.auditor.look(turn.name)
+        game.auditor.look()
     if process.turn is None:
         _ended(game, process)
 
@@ -122,33 +211,35 @@ def _ended(game: _Play, process: Process) -> None:
         game.auditor.found(f"loud: a process raised {said}")
 
 
-def _calm(game: _Play) -> None:
+def _calm(game: _Play) -> Rows:
     """Nothing breaks any more; everybody comes to an end, others come later; then all is judged."""
     cast, world = game.cast, game.cast.world
+    random = Random(f"calm:{world.setting.seed}")  # noqa: S311 - repeatable, not secret
     world.tell("faults", "stop")
-    game.harms.stop()
     world.twin.faults.replace([])
     outside.key_state(world, KeyState.VALID)
     world.connected = True
     for process in cast.living:
         process.frozen = False
-    _finish(game)
+    _finish(game, random)
     outside.stripe_catches_up(world)
     outside.banks_speak(world)
-    if not _settles(game):
+    if not _settles(game, random):
         game.auditor.found("I7: each visit changes something, without an end")
-    world.rows.update(game.auditor.judge()["rules"])
+    rows = game.auditor.judge()
+    world.rows.update(rows["rules"])
+    return rows
 
 
-def _settles(game: _Play) -> bool:
+def _settles(game: _Play, random: Random) -> bool:
     """A visit came that changed nothing, neither here nor at Stripe."""
     world, before = game.cast.world, None
     for seconds in ROUNDS:
         world.later(seconds)
         outside.banks_speak(world)
-        for kind, work in (("tick", world.ticks), ("worker", world.work)):
-            game.cast.enter(kind, work)
-            _finish(game)
+        for kind in ("tick", "preparer", "worker"):
+            game.cast.enter(Move("comes", f"{kind} {game.cast.begun + 1}"))
+            _finish(game, random)
         after = (rows_of(world), len(world.twin.accounts[0].events))
         if before == after:
             return True
@@ -156,49 +247,11 @@ def _settles(game: _Play) -> bool:
     return False
 
 
-def _finish(game: _Play) -> None:
+def _finish(game: _Play, random: Random) -> None:
     while game.cast.living and game.steps < STEPS_MOST:
-        _step(game, game.cast.world.random.choice(game.cast.living))
+        _step(game, random.choice(game.cast.living))
     if game.cast.living:
         game.auditor.found("I7: work without an end")
         for process in list(game.cast.living):
             process.die()
             game.cast.living.remove(process)
-
-
-@dataclass(slots=True)
-class Campaign:
-    """What many worlds came to."""
-
-    worlds: int = 0
-    steps: int = 0
-    seconds: float = 0
-    failed: dict[int, tuple[str, ...]] = field(default_factory=dict)
-    rows: Counter[str] = field(default_factory=Counter)
-    """In how many worlds each row decided something."""
-
-    @property
-    def per_second(self) -> float:
-        """Worlds a second."""
-        return self.worlds / self.seconds if self.seconds else 0.0
-
-    def add(self, played: Played) -> None:
-        """One more world."""
-        self.worlds += 1
-        self.steps += played.steps
-        self.rows.update(played.rows)
-        if played.violations:
-            self.failed[played.seed] = played.violations
-
-
-def campaign(
-    connection: Connection, seeds: Iterable[int], *, until_s: float | None = None, number: int = 0
-) -> Iterator[Campaign]:
-    """The campaign so far, after each world; it ends with the seeds or after `until_s` seconds."""
-    came_to, began = Campaign(), perf_counter()
-    for seed in seeds:
-        came_to.add(play(connection, seed, number=number))
-        came_to.seconds = perf_counter() - began
-        yield came_to
-        if until_s is not None and came_to.seconds >= until_s:
-            return

@@ -1,30 +1,26 @@
-"""What happens in a world, drawn by its seed: who comes to work, what customers do, how time goes.
+"""What happens in a world: who comes to work, what customers do, how time goes, and how often.
 
 The workload knows nothing of the auditor, and does not care whether what it does makes sense.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from random import Random
 from typing import Final
 
 from anchorhold.domain.ids import InvoiceId
 from anchorhold.sim import outside
-from anchorhold.sim.scheduler import Process, Work
+from anchorhold.sim.labour import KINDS
+from anchorhold.sim.moves import Move
+from anchorhold.sim.scheduler import Process
 from anchorhold.sim.world import World
 from anchorhold.twin.keyring import KeyState
 
-METHODS: Final = (
-    *("pm_card_visa",) * 5,
-    *("pm_card_chargeCustomerFail",) * 2,
-    "pm_card_threeDSecure2Required",
-    "pm_success_de",
-    "pm_failed_de",
-)
-"""What invoices are charged with: cards that pay, decline, want the customer; bank debits."""
 CARDS: Final = ("pm_card_visa", "pm_card_chargeCustomerFail", "pm_card_threeDSecure2Required")
 DEBITS: Final = ("pm_success_de", "pm_failed_de")
 JUMPS: Final = (60, 240, 360, 360, 1860, 3660, 93_600)
 """Seconds that go by at once: within a hold, past it, past a re-check, past a key's life."""
+YES, NO = "yes", "no"
 
 
 @dataclass(slots=True)
@@ -35,113 +31,108 @@ class Cast:
     living: list[Process] = field(default_factory=list)
     begun: int = 0
 
-    def invoice(self) -> InvoiceId:
-        """One of the world's invoices."""
-        return self.world.random.choice(self.world.invoices)
+    def of(self, move: Move) -> InvoiceId:
+        """The invoice that a move is about."""
+        invoices = self.world.invoices
+        return invoices[move.invoice % len(invoices)]
 
-    def enter(self, kind: str, work: Callable[[str], Work]) -> Process:
-        """A new process begins this work."""
+    def named(self, name: str) -> Process | None:
+        """The living process of this name."""
+        return next((one for one in self.living if one.name == name), None)
+
+    def enter(self, move: Move) -> Process:
+        """A new process begins the work of its kind."""
         self.begun += 1
-        name = f"{kind} {self.begun}"
-        process = Process(name, work(name))
+        work = KINDS[move.who.partition(" ")[0]]
+        process = Process(move.who, work(self.world, move.who, self.of(move)))
         process.begin()
         self.living.append(process)
         return process
 
 
-def _worker(cast: Cast) -> None:
-    cast.enter("worker", cast.world.work)
+Do = Callable[[Cast, Move], object]
 
 
-def _preparer(cast: Cast) -> None:
-    cast.enter("preparer", cast.world.prepare)
+@dataclass(frozen=True, slots=True)
+class Act:
+    """Something that can happen, with how often against the others and what it draws."""
+
+    weight: int
+    do: Do
+    enters: str = ""
+    words: tuple[str, ...] = ("",)
+    seconds: tuple[int, ...] = (0,)
 
 
-def _operator(cast: Cast) -> None:
-    invoice = cast.invoice()
-    cast.enter("operator", lambda name: cast.world.collects(name, invoice))
+def _entry(weight: int, kind: str) -> Act:
+    return Act(weight, Cast.enter, enters=kind)
 
 
-def _sweeper(cast: Cast) -> None:
-    cast.enter("sweep", cast.world.sweeps)
+def _time(cast: Cast, move: Move) -> None:
+    cast.world.tell("time", f"{move.seconds // 60} minutes go by")
+    cast.world.later(move.seconds)
 
 
-def _two_sweepers(cast: Cast) -> None:
-    _sweeper(cast)
-    _sweeper(cast)
+def _key(state: KeyState) -> Do:
+    return lambda cast, _move: outside.key_state(cast.world, state)
 
 
-def _ticker(cast: Cast) -> None:
-    cast.enter("tick", cast.world.ticks)
+ACTS: Final[dict[str, Act]] = {
+    "worker comes": _entry(10, "worker"),
+    "preparer comes": _entry(3, "preparer"),
+    "operator collects": _entry(6, "operator"),
+    "sweeper comes": _entry(6, "sweep"),
+    "ticker comes": _entry(6, "tick"),
+    "time goes by": Act(14, _time, seconds=JUMPS),
+    "customer pays on the page": Act(
+        5, lambda cast, move: outside.pays_on_page(cast.world, cast.of(move), move.word),
+        words=CARDS,
+    ),
+    "customer agrees to a debit": Act(
+        2, lambda cast, move: outside.agrees_to_debit(cast.world, cast.of(move), move.word),
+        words=DEBITS,
+    ),
+    "customer comes back": Act(
+        2,
+        lambda cast, move: outside.comes_back(cast.world, cast.of(move), passed=move.word == YES),
+        words=(YES, YES, NO),
+    ),
+    "cards change": Act(
+        2, lambda cast, move: outside.card_becomes(cast.world, move.word), words=CARDS
+    ),
+    "write-off": Act(3, lambda cast, move: outside.written_off(cast.world, cast.of(move))),
+    "banks speak": Act(2, lambda cast, _move: outside.banks_speak(cast.world)),
+    "Stripe catches up": Act(2, lambda cast, _move: outside.stripe_catches_up(cast.world)),
+    "merchant cancels": Act(
+        1, lambda cast, move: outside.merchant_cancels(cast.world, cast.of(move))
+    ),
+    "merchant refunds": Act(
+        1, lambda cast, move: outside.merchant_refunds(cast.world, cast.of(move))
+    ),
+    "merchant deletes the customer": Act(
+        1, lambda cast, _move: outside.customer_is_deleted(cast.world)
+    ),
+    "key is revoked": Act(1, _key(KeyState.REVOKED)),
+    "key is restored": Act(2, _key(KeyState.VALID)),
+    "key cannot be read": Act(
+        1, lambda cast, _move: outside.unreadable(cast.world, now=cast.world.connected)
+    ),
+}  # fmt: skip
+"""Everything that can happen."""
+AFTER_A_FREEZE: Final = ("worker comes", "sweeper comes", "ticker comes", "operator collects")
+"""Who overtakes a frozen process."""
+_NAMES: Final = tuple(ACTS)
+_WEIGHTS: Final = [act.weight for act in ACTS.values()]
 
 
-def _time(cast: Cast) -> None:
-    seconds = cast.world.random.choice(JUMPS)
-    cast.world.tell("time", f"{seconds // 60} minutes go by")
-    cast.world.later(seconds)
-
-
-def _page(cast: Cast) -> None:
-    outside.pays_on_page(cast.world, cast.invoice(), cast.world.random.choice(CARDS))
-
-
-def _debit(cast: Cast) -> None:
-    outside.agrees_to_debit(cast.world, cast.invoice(), cast.world.random.choice(DEBITS))
-
-
-def _return(cast: Cast) -> None:
-    outside.comes_back(cast.world, cast.invoice(), passed=cast.world.random.random() < 0.6)
-
-
-def _card(cast: Cast) -> None:
-    outside.card_becomes(cast.world, cast.world.random.choice(CARDS))
-
-
-def _revoked(cast: Cast) -> None:
-    outside.key_state(cast.world, KeyState.REVOKED)
-
-
-def _restored(cast: Cast) -> None:
-    outside.key_state(cast.world, KeyState.VALID)
-
-
-def _unreadable(cast: Cast) -> None:
-    outside.unreadable(cast.world, now=cast.world.connected)
-
-
-ACTS: Final[tuple[tuple[int, Callable[[Cast], None]], ...]] = (
-    (10, _worker),
-    (3, _preparer),
-    (6, _operator),
-    (3, _sweeper),
-    (3, _two_sweepers),
-    (6, _ticker),
-    (14, _time),
-    (5, _page),
-    (2, _debit),
-    (2, _return),
-    (2, _card),
-    (3, lambda cast: outside.written_off(cast.world, cast.invoice())),
-    (2, lambda cast: outside.banks_speak(cast.world)),
-    (2, lambda cast: outside.stripe_catches_up(cast.world)),
-    (1, lambda cast: outside.merchant_cancels(cast.world, cast.invoice())),
-    (1, lambda cast: outside.merchant_refunds(cast.world, cast.invoice())),
-    (1, lambda cast: outside.customer_is_deleted(cast.world)),
-    (1, _revoked),
-    (2, _restored),
-    (1, _unreadable),
-)
-"""Everything that can happen, with how often against the others."""
-OVERTAKEN: Final = 0.6
-_WEIGHTS: Final = [weight for weight, _ in ACTS]
-
-
-def happen(cast: Cast) -> None:
-    """The next thing happens; where somebody is frozen, time often goes by and others come."""
-    random = cast.world.random
-    if any(one.frozen for one in cast.living) and random.random() < OVERTAKEN:
-        _time(cast)
-        random.choice((_worker, _sweeper, _ticker, _operator))(cast)
-        return
-    ((_, act),) = random.choices(ACTS, _WEIGHTS)
-    act(cast)
+def drawn(random: Random, cast: Cast, *names: str) -> Move:
+    """An act with all that it needs; one of `names`, or any."""
+    name = random.choice(names) if names else random.choices(_NAMES, _WEIGHTS)[0]
+    act = ACTS[name]
+    return Move(
+        name,
+        f"{act.enters} {cast.begun + 1}" if act.enters else "",
+        random.randrange(len(cast.world.invoices)),
+        random.choice(act.words),
+        random.choice(act.seconds),
+    )

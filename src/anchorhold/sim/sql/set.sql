@@ -1,1 +1,1 @@
-SELECT set_config($1, $2, false)
+SELECT set_config(%(name)s, %(value)s, false)

@@ -1,0 +1,3 @@
+-- Every row of the template, once for each of the other accounts.
+WITH {parts}
+SELECT 1

@@ -1,0 +1,1 @@
+SELECT EXISTS (SELECT FROM anchorhold.{table} WHERE account_id = %(template)s)
