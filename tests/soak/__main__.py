@@ -49,7 +49,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--charges", type=int, default=10_000, help="how many invoices")
     parser.add_argument("--seed", type=int, default=1, help="decides the plan of the trouble")
     parser.add_argument("--workers", type=int, default=3, help="worker processes")
-    parser.add_argument("--mode", choices=["prepared", "direct"], default="prepared")
+    parser.add_argument("--mode", choices=["prepared", "direct", "adr"], default="prepared")
     parser.add_argument("--per-second", type=float, default=60, help="charges begun a second")
     parser.add_argument("--pause", type=float, default=1.0, help="least seconds between two acts")
     parser.add_argument("--folder", help="where its files are kept while it runs")

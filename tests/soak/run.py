@@ -19,7 +19,7 @@ from tests.soak import audit as audits
 from tests.soak.audit import Audit
 from tests.soak.database import Database
 from tests.soak.proxy import Proxy
-from tests.soak.scene import TIMES, Scene, faults
+from tests.soak.scene import SWEEP_MODES, Scene, faults
 from tests.soak.stripe_side import StripeSide
 from tests.soak.trouble import Ground, make
 from tests.soak.workers import Workers
@@ -33,6 +33,8 @@ LEFT: LiteralString = """
                                OR payment_status IN ('pending', 'processing', 'unknown'))
       FROM anchorhold.invoice
 """
+
+MODES: LiteralString = "UPDATE anchorhold.account SET charge_mode = %s, sweep_mode = %s"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +64,7 @@ Tell = Callable[[str], None]
 async def soak(scene: Scene, tell: Tell) -> Soaked:
     """All charges ran under trouble, came to rest, and were audited."""
     async with _ground(scene) as (ground, env):
-        await _set_up(scene, env)
+        await _set_up(scene, ground, env)
         await ground.stripe.faults(faults())
         await ground.workers.start()
         supervising = asyncio.create_task(ground.workers.supervise())
@@ -74,7 +76,7 @@ async def soak(scene: Scene, tell: Tell) -> Soaked:
             supervising.cancel()
             await asyncio.gather(supervising, return_exceptions=True)
             await ground.workers.stop()
-        audit, requests = await _audit(ground, env)
+        audit, requests = await _audit(ground, env, direct=scene.charge_mode == "direct")
         return Soaked(
             scene=scene,
             audit=audit,
@@ -114,7 +116,7 @@ async def _ground(scene: Scene) -> AsyncGenerator[tuple[Ground, dict[str, str]]]
 def _settings(scene: Scene, database_port: int, stripe_port: int) -> dict[str, str]:
     address = f"anchorhold@127.0.0.1:{database_port}/anchorhold"
     return {
-        **TIMES,
+        **scene.times,
         "ANCHORHOLD_DATA_DIR": str(scene.folder),
         "ANCHORHOLD_DATABASE_URL": f"postgresql://{address}?sslmode=disable&gssencmode=disable",
         "ANCHORHOLD_SECRET_KEY": SECRET,
@@ -125,11 +127,12 @@ def _settings(scene: Scene, database_port: int, stripe_port: int) -> dict[str, s
     }
 
 
-async def _set_up(scene: Scene, env: Mapping[str, str]) -> None:
+async def _set_up(scene: Scene, ground: Ground, env: Mapping[str, str]) -> None:
     file = scene.folder / "invoices.csv"
     file.write_text(as_csv(scene.charges), encoding="utf-8")
     await program(env, "db", "up")
     await program(env, "account", "create", "default")
+    await ground.database.rows(MODES, scene.charge_mode, SWEEP_MODES[scene.mode])
     await program(env, "account", "connect", "default")
     await program(env, "invoice", "import", str(file))
 
@@ -196,8 +199,10 @@ async def _ask_the_operator(
     return len(left)
 
 
-async def _audit(ground: Ground, env: Mapping[str, str]) -> tuple[Audit, dict[str, int]]:
-    evidence = await audits.gather(ground.database, ground.stripe)
+async def _audit(
+    ground: Ground, env: Mapping[str, str], *, direct: bool
+) -> tuple[Audit, dict[str, int]]:
+    evidence = await audits.gather(ground.database, ground.stripe, direct=direct)
     counted, findings = audits.judge(evidence)
     if changed := await _changed_by_running_again(ground, env):
         findings["I7: changed when everything was run once more"] = changed

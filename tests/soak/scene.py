@@ -9,6 +9,16 @@ from anchorhold.twin.faults import FaultKind, Rule
 
 TIMES: Mapping[str, str] = demo.TIMES
 """The times of the demo: what takes minutes in production takes seconds here."""
+DIRECT_TIMES: Mapping[str, str] = {
+    "ANCHORHOLD_SWEEP_WAIT_SECONDS": "2",
+    "ANCHORHOLD_TWIN_KEY_LIFE_SECONDS": "30",
+    "ANCHORHOLD_FENCE_MAX_SECONDS": "25",
+    "ANCHORHOLD_PARKED_WAIT_SECONDS": "32",
+    "ANCHORHOLD_PARKED_ALARM_SECONDS": "60",
+}
+"""A day of waiting for a key to be forgotten takes half a minute; the twin keeps it longer."""
+SWEEP_MODES: Mapping[str, str] = {"prepared": "fence", "direct": "fence", "adr": "adr"}
+"""The modes of a soak, and how an account of each is swept."""
 HOLD_S = float(TIMES["ANCHORHOLD_HOLD_SECONDS"])
 MOVES_MONEY = demo.MOVES_MONEY
 LATE_S = demo.CLIENT_PATIENCE_S + 1
@@ -41,6 +51,16 @@ class Scene:
     def pace(self) -> float:
         """Requests a second of one worker to one endpoint."""
         return max(4.0, self.per_s / self.workers)
+
+    @property
+    def charge_mode(self) -> str:
+        """How the account charges."""
+        return "prepared" if self.mode == "prepared" else "direct"
+
+    @property
+    def times(self) -> Mapping[str, str]:
+        """The settings of every process that are times."""
+        return TIMES if self.mode == "prepared" else {**TIMES, **DIRECT_TIMES}
 
     @property
     def charges_per_act(self) -> int:
