@@ -90,7 +90,7 @@ def run(
         ledger.append(keep, [ledger.entry(one, first_seed, commit) for one in came_to])
     data = _campaigns(came_to, first_seed, mode)
     show_one(call, str(first_seed), data, lambda: _screen(came_to))
-    if any(one.failed for one in came_to):
+    if any(one.failed or one.unexplained for one in came_to):
         raise typer.Exit(Exit.FINDINGS)
 
 
@@ -111,6 +111,13 @@ def _campaigns(came_to: list[Campaign], first_seed: int, mode: Modes) -> Object:
         "violations": sum(one.violations for one in came_to),
         "first_violation_seed": min((one for run in came_to for one in run.failed), default=None),
         "failed": failed[:SHOWN],
+        "observed": sum(one.observed for one in came_to),
+        "refinement_violations": sum(len(one.unexplained) for one in came_to),
+        "unexplained": [
+            {"seed": seed, "mode": one.mode.value, "changes": list(one.unexplained[seed])}
+            for one in came_to
+            for seed in sorted(one.unexplained)
+        ][:SHOWN],
         "stated": _all(one.stated for one in came_to),
         "rows_hit": coverage.hit(_all(one.rows for one in came_to)),
         "rows_never_hit": coverage.never_hit(_all(one.rows for one in came_to)),
@@ -135,6 +142,9 @@ def _screen(came_to: list[Campaign]) -> None:
         for seed in sorted(one.failed)[:SHOWN]:
             print(f"  seed {seed}: {'; '.join(one.failed[seed])}")
             print(f"    anchorhold sim story {seed} --mode {one.mode} --shrink")
+        print(f"  {one.observed} held against the model: {len(one.unexplained)} not explained")
+        for seed in sorted(one.unexplained)[:SHOWN]:
+            print(f"  seed {seed}: {'; '.join(one.unexplained[seed])}")
         if one.stated:
             print(f"  stated: {', '.join(f'{n} x {id_}' for id_, n in one.stated.items())}")
     rows = _all(one.rows for one in came_to)

@@ -29,6 +29,10 @@ class Campaign:
     rows: Counter[str] = field(default_factory=Counter)
     """In how many worlds each row decided something."""
     causes: Counter[str] = field(default_factory=Counter)
+    observed: int = 0
+    """Worlds that were held against the model, statement by statement."""
+    unexplained: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    """What no move of the model explains, by seed."""
 
     @property
     def per_second(self) -> float:
@@ -47,6 +51,10 @@ class Campaign:
         self.rows.update(played.rows)
         self.causes.update(played.causes)
         self.stated.update(set(played.stated))
+        if played.unexplained is not None:
+            self.observed += 1
+        if played.unexplained:
+            self.unexplained[played.seed] = played.unexplained
         if played.violations:
             self.failed[played.seed] = played.violations
 

@@ -37,6 +37,15 @@ def _writes(query: str) -> bool:
     return any(_AUDITED.search(assigned) for assigned in _SETS.findall(query))
 
 
+@cache
+def _changes(query: str) -> bool:
+    """The statement can change an invoice or one of its attempts, intents and payments."""
+    return _CHANGED.search(query) is not None
+
+
+_CHANGED = re.compile(r"(?:UPDATE|INSERT INTO) anchorhold\.(?:invoice|attempt|intent|payment)\b")
+
+
 class WorldDb:
     """`store.db.Db` for the processes of one world."""
 
@@ -46,6 +55,8 @@ class WorldDb:
         self._random = random
         self.broken: Rows = []
         """What the commits since the auditor looked have left broken."""
+        self.seen: Callable[[str], None] | None = None
+        """Told of each statement that changed rows, by the name of its function."""
         self._told: float | None = None
         self._ids = 0
 
@@ -66,13 +77,20 @@ class WorldDb:
         fate = await Turn(Kind.STATEMENT, _name(query))
         rows = self._execute(self.edited(query.encode()), params, audited=_writes(query))
         made = self._made(query, shape, rows)
+        self._tell(query, _name(query))
         if fate is Fate.LOSES_ANSWER:
             raise psycopg.OperationalError("the connection was lost")
         return made
 
     def execute(self, query: bytes, params: dict[str, Any]) -> Rows:
         """The rows of a statement that is carried out now, at the world's time."""
-        return self._execute(query, params, audited=False)
+        rows = self._execute(query, params, audited=False)
+        self._tell(query.decode(), "outside")
+        return rows
+
+    def _tell(self, query: str, name: str) -> None:
+        if self.seen is not None and _changes(query):
+            self.seen(name)
 
     def _execute(self, query: bytes, params: dict[str, Any], *, audited: bool) -> Rows:
         """With the statement goes the auditor's, which sees what the commit leaves behind."""

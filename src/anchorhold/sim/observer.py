@@ -82,6 +82,13 @@ class Observer:
         return _Invoice(rows, hold_until.timestamp() if hold_until else None)
 
 
+def observe(world: World) -> Observer:
+    """The world's observer, which is told of each statement from now on."""
+    observer = Observer(world)
+    world.db.seen = observer.look
+    return observer
+
+
 def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else json.loads(value)
 

@@ -16,6 +16,7 @@ from anchorhold.sim.ground import Ground
 from anchorhold.sim.labour import prepare
 from anchorhold.sim.mode import Mode
 from anchorhold.sim.moves import STEP, THAW, Move, Script
+from anchorhold.sim.observer import observe
 from anchorhold.sim.scheduler import Process
 from anchorhold.sim.setting import Setting
 from anchorhold.sim.turns import Fate
@@ -28,6 +29,8 @@ STEPS_MOST: Final = 4000
 """No world takes more; one that does is going round in circles."""
 ROUNDS: Final = (1860, *(93_600,) * 9)
 """Seconds until each visit of those who come when nothing breaks any more: longer than any wait."""
+OBSERVED: Final = 20
+"""Each so many-th seed's world is held against the model, statement by statement."""
 BURSTS: Final = (0, 2, 8, 30)
 """How many steps are taken between two things that happen."""
 THAWS: Final = 0.3
@@ -48,6 +51,8 @@ class Played:
     causes: frozenset[str]
     steps: int
     story: tuple[Line, ...]
+    unexplained: tuple[str, ...] | None
+    """What no move of the model explains; None in a world that was not observed."""
 
     @property
     def seed(self) -> int:
@@ -81,6 +86,7 @@ def _played(ground: Ground, of: Setting, source: Source) -> Played:
     template = None if of.cold else _template(ground, of)
     world = World(ground, of, auditor.leaving, template=template)
     auditor.world = world
+    observer = observe(world) if of.seed % OBSERVED == 0 else None
     game = _Play(Cast(world), auditor)
     _begin(game)
     for move in source(game):
@@ -96,6 +102,7 @@ def _played(ground: Ground, of: Setting, source: Source) -> Played:
         frozenset(one["cause"] for one in rows["attempts"] if one["cause"]),
         game.steps,
         tuple(world.story),
+        tuple(observer.violations) if observer else None,
     )
 
 
