@@ -13,11 +13,11 @@ from anchorhold.domain.refusals import NOTHING_SENT, Code, Refusal
 from anchorhold.domain.scope import Scope
 from anchorhold.engine import ending as endings
 from anchorhold.engine.charge import Charged, charge
-from anchorhold.engine.claim import claim
 from anchorhold.engine.claim import claim as claim_one
 from anchorhold.engine.credit import settle_by_credit
 from anchorhold.engine.deps import Deps
 from anchorhold.engine.ready import make_ready
+from anchorhold.engine.recover import require_whole
 from anchorhold.store import holds
 from anchorhold.store.invoices import Standing
 
@@ -30,10 +30,11 @@ async def collect(deps: Deps, scope: Scope, invoice_id: InvoiceId) -> Charged:
 
     Raises Refusal: invoice_not_found, invoice_not_open, nothing_due, payment_in_flight,
     collection_blocked, account_flagged, stripe_account_changed, payment_method_missing,
-    too_many_tries, provider_unavailable (its customer or its intent could not be made ready;
-    nothing was sent); what `close` raises, where credit covers it.
+    recovery_due, too_many_tries, provider_unavailable (its customer or its intent could not be
+    made ready; nothing was sent); what `close` raises, where credit covers it.
     """
     require(deps, scope, invoice_id, await endings.standing(deps, scope, invoice_id))
+    await require_whole(deps, scope)
     closed = await settle_by_credit(deps, scope, invoice_id)
     if closed is not None:
         return Charged(closed.rule, Meaning.SETTLE, closed.status)
