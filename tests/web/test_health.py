@@ -13,7 +13,9 @@ import pytest_asyncio
 from anchorhold.app import App, open_app
 from anchorhold.domain.refusals import Code, Refusal
 from anchorhold.settings import Listen, load
-from anchorhold.web import health
+from anchorhold.web import health, serving
+from anchorhold.web.site import site
+from tests.web.served import served
 from tests.worker.world import SECRET, url_of
 
 
@@ -32,11 +34,8 @@ async def app(fresh_database: str, tmp_path: Path) -> AsyncGenerator[App]:
 @pytest_asyncio.fixture
 async def url(app: App) -> AsyncGenerator[str]:
     """Where the app's health is served."""
-    listener = health.bind(Listen("127.0.0.1", 0))
-    serving = asyncio.create_task(health.serve(app, listener))
-    yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-    serving.cancel()
-    await asyncio.wait({serving})
+    async with served(site(app)) as at:
+        yield at
 
 
 async def get(url: str) -> tuple[int, object]:
@@ -96,7 +95,7 @@ def test_a_port_that_is_taken_is_refused() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(Refusal) as refusal:
-            health.bind(Listen("127.0.0.1", port))
+            serving.bind(Listen("127.0.0.1", port))
     assert refusal.value.code is Code.PORT_TAKEN
     assert f"127.0.0.1:{port}" in refusal.value.sentence
 
@@ -104,6 +103,6 @@ def test_a_port_that_is_taken_is_refused() -> None:
 @pytest.mark.parametrize("host", ["192.0.2.1", "no.such.host.invalid"])
 def test_an_address_of_another_machine_is_refused(host: str) -> None:
     with pytest.raises(Refusal) as refusal:
-        health.bind(Listen(host, 0))
+        serving.bind(Listen(host, 0))
     assert refusal.value.code is Code.SETTINGS_INVALID
     assert "ANCHORHOLD_LISTEN" in refusal.value.sentence

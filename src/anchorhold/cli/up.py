@@ -28,7 +28,8 @@ from anchorhold.store import accounts
 from anchorhold.twin import ACCOUNT, SECRET_KEY, Twin, account_of
 from anchorhold.twin.server import TwinServer
 from anchorhold.twin.server import serve as serve_twin
-from anchorhold.web import health
+from anchorhold.web import serving
+from anchorhold.web.site import site
 from anchorhold.worker.run import work
 from anchorhold.worker.schedule import cron_of
 from anchorhold.worker.stop import Stop
@@ -63,7 +64,7 @@ async def up(
     settings = load_settings()
     cron_of(settings.timing.tick_seconds)
     async with AsyncExitStack() as stack:
-        listener = stack.enter_context(health.bind(settings.listen))
+        listener = stack.enter_context(serving.bind(settings.listen))
         twin = None
         if await _needs_twin(settings):
             twin = await stack.enter_async_context(_twin(twin_port))
@@ -75,13 +76,13 @@ async def up(
         _show(call, process, account, f"http://{host}:{port}", twin)
         stop = Stop()
         with stop.on_signals():
-            serving = asyncio.create_task(health.serve(process, listener))
-            serving.add_done_callback(lambda _: stop.request())
+            answering = asyncio.create_task(serving.serve(site(process), listener))
+            answering.add_done_callback(lambda _: stop.request())
             try:
                 await work(process, stop)
             finally:
-                serving.cancel()
-                await asyncio.gather(serving, return_exceptions=True)
+                answering.cancel()
+                await asyncio.gather(answering, return_exceptions=True)
 
 
 async def _needs_twin(settings: Settings) -> bool:

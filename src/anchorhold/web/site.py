@@ -1,0 +1,23 @@
+"""Everything that a process answers over HTTP, put together."""
+
+from fastapi import FastAPI
+
+from anchorhold.app import App
+from anchorhold.domain.scope import Scope
+from anchorhold.signing_keys import SigningKeys
+from anchorhold.web import health, intake
+from anchorhold.web.intake import Wake
+
+
+async def nobody(scope: Scope) -> None:
+    """Wakes nobody: the next tick acts on what waits."""
+    del scope
+
+
+def site(app: App, wake: Wake = nobody) -> FastAPI:
+    """`/healthz`, `/readyz`, and Stripe's webhooks at `/stripe/{account}`."""
+    web = FastAPI(title="Anchorhold", docs_url=None, redoc_url=None, openapi_url=None)
+    deps = app.deps
+    web.include_router(health.router(deps.db))
+    web.include_router(intake.router(deps, SigningKeys(deps.db, app.secret_key, deps.log), wake))
+    return web
