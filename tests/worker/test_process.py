@@ -2,11 +2,14 @@
 
 import os
 import signal
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Generator, Mapping
+from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
 from typing import LiteralString
 
+import psycopg
 import pytest_asyncio
+from psycopg import sql
 
 from anchorhold import postgres
 from anchorhold.store.migrate import upgrade
@@ -165,6 +168,36 @@ async def test_a_worker_outlives_its_database_and_starts_the_embedded_one_again(
         survivor.signal(signal.SIGTERM)
         assert await survivor.ended() == 0
     assert embedded.paid() == dict.fromkeys(ids, 1)
+
+
+@contextmanager
+def read_only(world: World) -> Generator[None]:
+    """Sessions that begin inside the block can only read, and do so until they end."""
+    alter(world, "ALTER DATABASE {} SET default_transaction_read_only = on")
+    try:
+        yield
+    finally:
+        alter(world, "ALTER DATABASE {} RESET default_transaction_read_only")
+
+
+def alter(world: World, statement: LiteralString) -> None:
+    """The statement about the database itself has run, also in one that only reads."""
+    writes = "-c default_transaction_read_only=off"
+    with psycopg.connect(world.app.conninfo, autocommit=True, options=writes) as conn:
+        conn.execute(sql.SQL(statement).format(sql.Identifier(conn.info.dbname)))
+
+
+async def test_case_p1_a_worker_that_starts_on_a_standby_charges_when_it_is_promoted(
+    world: World,
+) -> None:
+    ids = await prepared(world, 4)
+    async with AsyncExitStack() as until_the_end:
+        with read_only(world):
+            survivor = await until_the_end.enter_async_context(worker(world.env))
+            await survivor.says("worker.database_lost")
+        await world.until(world.settled)
+        assert survivor.alive
+    assert world.paid() == dict.fromkeys(ids, 1)
 
 
 async def test_where_the_data_folder_was_taken_away_a_worker_makes_no_empty_database(

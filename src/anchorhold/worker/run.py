@@ -13,7 +13,7 @@ from psycopg_pool import PoolTimeout
 
 from anchorhold import logs, postgres
 from anchorhold.app import App, database, open_app, worker_actor
-from anchorhold.domain.refusals import Refusal
+from anchorhold.domain.refusals import Code, Refusal
 from anchorhold.settings import Settings
 from anchorhold.worker.charges import Charges
 from anchorhold.worker.jobs import HEARTBEAT_S, STALLED_S, Shift, Tasks, connect_jobs
@@ -27,7 +27,13 @@ POLL_S: Final = 5
 LOOK_AT_SERVER_S: Final = 1
 AGAIN_S: Final = 1
 
-DATABASE_LOST: Final = (ConnectorException, psycopg.OperationalError, PoolTimeout)
+DATABASE_LOST: Final = (
+    ConnectorException,
+    psycopg.OperationalError,
+    psycopg.errors.ReadOnlySqlTransaction,
+    PoolTimeout,
+)
+"""A server that is away, that cuts a session, or that only reads: a standby, until promoted."""
 
 
 def main(settings: Settings) -> None:
@@ -55,7 +61,7 @@ async def work(app: App, stop: Stop) -> None:
     Survives a database that goes away and comes back, and starts the embedded one again. Raises
     KeyboardInterrupt when `stop` asks twice.
     """
-    charges = Charges()
+    charges = Charges(app.meter)
     log = app.deps.log
     log.info("worker.started", actor=app.deps.actor, batch=batch_of(app.settings))
     async with _server_kept(app):
@@ -89,13 +95,17 @@ async def _lost(doing: Awaitable[None]) -> str | None:
         await doing
     except DATABASE_LOST as error:
         return str(error.__cause__ or error)
+    except Refusal as refusal:
+        if refusal.code is not Code.DATABASE_UNREACHABLE:
+            raise
+        return refusal.sentence
     return None
 
 
 async def _do_jobs(app: App, stop: Stop, charges: Charges) -> None:
     """Until `stop` asks and running jobs have ended, or it asks twice, or the database is lost."""
     jobs = connect_jobs(app.conninfo)
-    shift = Shift(app.deps, charges, app.wires.breaker, stop, batch_of(app.settings))
+    shift = Shift(app.deps, charges, app.wires.breaker, stop, batch_of(app.settings), app.meter)
     tasks = Tasks(jobs, shift)
     tasks.register(cron_of(app.settings.timing.tick_seconds))
     async with jobs.open_async():
