@@ -111,7 +111,7 @@ def test_c12_a_key_that_cannot_be_read_flags_the_account() -> None:
     assert said(NothingSent(NotSent.CREDENTIALS_UNREADABLE)) == ("C12", Step.FLAG)
 
 
-@pytest.mark.parametrize("cause", set(NotSent) - {NotSent.CREDENTIALS_UNREADABLE})
+@pytest.mark.parametrize("cause", sorted(set(NotSent) - {NotSent.CREDENTIALS_UNREADABLE}))
 def test_c13_where_no_byte_left_the_hold_is_released(cause: NotSent) -> None:
     assert said(NothingSent(cause)) == ("C13", Step.RELEASE)
 
