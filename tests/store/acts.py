@@ -180,12 +180,14 @@ async def _begin(db: Db, scene: Scene, state: Any) -> Any:
 
 async def _ends_following(db: Db, scene: Scene, state: Any) -> Any:
     return await follows.end(
-        db, scene.scope, state, decline=DECLINE.decline, canceled=False, actor=ACTOR
+        db, scene.scope, state, decline=DECLINE.decline, canceled=False, rule="F4", actor=ACTOR
     )
 
 
 async def _ends_following_canceled(db: Db, scene: Scene, state: Any) -> Any:
-    return await follows.end(db, scene.scope, state, decline=None, canceled=True, actor=ACTOR)
+    return await follows.end(
+        db, scene.scope, state, decline=None, canceled=True, rule="F3", actor=ACTOR
+    )
 
 
 async def _watch_follows(db: Db, scene: Scene, state: Any) -> Any:

@@ -35,7 +35,8 @@ LEGAL = {
         SELECT i.account_id, i.id FROM anchorhold.invoice i
          WHERE (i.status = 'paid') <> (i.amount_paid >= i.amount_due)
             OR i.amount_paid > coalesce((
-               SELECT sum(p.amount - p.amount_refunded) FROM anchorhold.payment p
+               SELECT sum(CASE WHEN p.stripe_intent_id IS NULL THEN p.amount
+                               ELSE p.amount_applied END) FROM anchorhold.payment p
                 WHERE (p.account_id, p.livemode, p.invoice_id)
                     = (i.account_id, i.livemode, i.id)), 0)""",
     "each payment is told once": """

@@ -4,27 +4,40 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any
 
-from anchorhold.domain.ids import InvoiceId
+from anchorhold.domain.ids import CustomerId, InvoiceId
 from anchorhold.domain.scope import Scope
 from anchorhold.store import (
     accounts,
     checks,
+    events,
+    follows,
     intents,
     invoices,
+    pages,
+    presumed,
     recoveries,
+    refunds,
     views_attempts,
     views_customers,
+    views_events,
     views_invoices,
     views_journal,
     views_notices,
     views_payments,
+    views_refunds,
+    watches,
 )
+from anchorhold.store import credits as credit
 from anchorhold.store.db import Db
 from anchorhold.store.views_invoices import InvoiceFilter, Lanes
-from tests.store import lost
+from tests.store import lost, news
 
 INVOICE = InvoiceId("inv_" + "1".rjust(26, "0"))
+PI = "pi_" + "1".rjust(26, "0")
 REFERENCE = "R" + "1".rjust(26, "0")
+RICH = InvoiceId("inv_" + "3".rjust(26, "0"))
+RICH_CUSTOMER = CustomerId("cus_" + "3".rjust(26, "0"))
+RETURNED = InvoiceId("inv_" + "4".rjust(26, "0"))
 CUSTOMER = "cus_" + "1".rjust(26, "0")
 
 
@@ -57,7 +70,16 @@ READS = (
     _read("accounts.connection", accounts.connection),
     Read(("checks._invoice", "checks._attempts"),
          lambda db, scope: checks.facts(db, scope, INVOICE)),
+    _read("credits.balances", lambda db, scope: credit.balances(
+        db, scope, RICH_CUSTOMER), []),
+    _read("credits.entries", lambda db, scope: credit.entries(
+        db, scope, RICH_CUSTOMER, limit=9), []),
+    _read("credits.without_stripe", lambda db, scope: credit.without_stripe(
+        db, scope, limit=9), []),
+    _read("credits.covers", lambda db, scope: credit.covers(db, scope, RICH), nothing=False),
+    _read("pages.given_back", lambda db, scope: pages.given_back(db, scope, RETURNED), []),
     _read("intents.why_unnamed", lambda db, scope: intents.why_unnamed(db, scope, INVOICE, 1)),
+    _read("presumed.of_invoice", lambda db, scope: presumed.of_invoice(db, scope, INVOICE), []),
     _read("invoices.standing", lambda db, scope: invoices.standing(db, scope, INVOICE)),
     _read("recoveries.look_up", lambda db, scope: recoveries.look_up(
         db, scope, [("pi_lost", INVOICE)]), [lost.standing("pi_lost", INVOICE, known=False)]),
@@ -87,6 +109,23 @@ READS = (
         db, scope, resolved=False), 0),
     _read("views_payments.page", lambda db, scope: views_payments.page(
         db, scope, invoice_id=None, after=None, limit=9), []),
+    _read("events.match", lambda db, scope: events.match(db, scope, news.waiting())),
+    _read("follows.one", lambda db, scope: follows.one(
+        db, scope, InvoiceId(INVOICE[:-1] + "2"), PI[:-1] + "2")),
+    _read("watches.one", lambda db, scope: watches.one(
+        db, scope, InvoiceId(INVOICE[:-1] + "5"), PI[:-1] + "5")),
+    _read("refunds.facts", lambda db, scope: refunds.facts(db, scope, news.PAY)),
+    _read("refunds.by_intent", lambda db, scope: refunds.by_intent(db, scope, PI)),
+    _read("refunds.state", lambda db, scope: refunds.state(db, scope, news.RFD)),
+    _read("views_events.page", lambda db, scope: views_events.page(
+        db, scope, invoice_id=None, after=None, limit=9), []),
+    _read("views_events.one", lambda db, scope: views_events.one(db, scope, "evt_1")),
+    _read("views_events.count", lambda db, scope: views_events.count(
+        db, scope, invoice_id=None), 0),
+    _read("views_notices.one", lambda db, scope: views_notices.one(db, scope, news.NTC)),
+    _read("views_payments.one", lambda db, scope: views_payments.one(db, scope, PI)),
+    _read("views_refunds.of_payment", lambda db, scope: views_refunds.of_payment(
+        db, scope, news.PAY), []),
     _read("views_payments.count", lambda db, scope: views_payments.count(
         db, scope, invoice_id=None), 0),
 )
@@ -97,6 +136,12 @@ UNSCOPED = {
     "accounts.all_accounts": "an operator's list of all accounts",
     "accounts.scopes": "whom a worker works for",
     "checks.now": "the clock",
+    "metrics.connections": "how all accounts stand, for alarms",
+    "metrics.followed": "a gauge of the whole database",
+    "metrics.holds": "gauges of the whole database",
+    "metrics.jobs_waiting": "the queue of all accounts",
+    "metrics.open_notices": "a gauge of the whole database",
+    "metrics.parks_without_hold": "a gauge of the whole database",
     "schema.current": "the schema's version",
 }
 """Reads that are about no account, and what they are about."""

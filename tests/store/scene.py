@@ -11,16 +11,18 @@ from psycopg.rows import TupleRow
 
 from anchorhold.domain.answer import Decline
 from anchorhold.domain.attempt import RUNNING, AttemptKind, AttemptState, Cause
+from anchorhold.domain.closing import Held
 from anchorhold.domain.hold import Claim, Token
 from anchorhold.domain.ids import AccountId, CustomerId, InvoiceId
 from anchorhold.domain.intent import Unprepared
 from anchorhold.domain.invoice import InvoiceStatus, PaymentStatus
 from anchorhold.domain.outcome import ENDS, End, Meaning
-from anchorhold.domain.payment import Success
+from anchorhold.domain.payment import Source, Success
 from anchorhold.domain.scope import Scope
 from anchorhold.domain.sweep import OPEN
 from anchorhold.domain.timing import Timing
-from anchorhold.store import holds, intents
+from anchorhold.store import closes, holds, intents, payments
+from anchorhold.store import credits as credit
 from anchorhold.store.customers import Unready
 from anchorhold.store.db import PoolDb, connect
 from anchorhold.store.follows import Followed
@@ -97,6 +99,10 @@ WRITTEN_OFF = """
     UPDATE anchorhold.invoice SET status = 'uncollectible'
      WHERE account_id = %(account_id)s AND livemode = %(livemode)s
 """
+MOVED_AWAY = """
+    UPDATE anchorhold.intent SET stripe_account = 'acct_before'
+     WHERE account_id = %(account_id)s AND livemode = %(livemode)s
+"""
 FOLLOWED = """
     UPDATE anchorhold.invoice SET followed_at = followed_at - interval '1 hour'
      WHERE account_id = %(account_id)s AND livemode = %(livemode)s
@@ -108,7 +114,7 @@ ROWS = """
 """
 TABLES = (
     "connection", "customer", "stripe_customer", "invoice", "intent", "attempt", "payment",
-    "notice", "journal", "tick", "recovery",
+    "notice", "journal", "tick", "event", "event_cursor", "refund", "recovery",
 )  # fmt: skip
 
 
@@ -220,13 +226,49 @@ class Scene:
         return [
             Followed(
                 claim.token.invoice_id,
-                claim.intent_id,
+                claim.intent_id or "",
                 claim.token.seq + 1,
                 InvoiceStatus.OPEN,
                 PaymentStatus.PROCESSING,
             )
             for claim in claims
         ]
+
+    async def closing(self, count: int = 1) -> list[Held]:
+        """Invoices held by somebody who closes them and has not written yet."""
+        return [await close_one(self.db, self, invoice_id) for invoice_id in await self.due(count)]
+
+    async def rich(self, count: int = 1) -> list[InvoiceId]:
+        """Open invoices that are due, whose customers have credit for each."""
+        ids = await self.due(count)
+        for invoice_id in ids:
+            await self.give(invoice_id)
+        return ids
+
+    async def give(self, invoice_id: InvoiceId) -> int | None:
+        """The customer of the invoice has more credit, by what is due on one."""
+        return await credit.give(
+            self.db,
+            self.scope,
+            _customer(invoice_id),
+            amount=AMOUNT,
+            currency="eur",
+            reason="goodwill",
+            actor=ACTOR,
+        )
+
+    async def given_back(self) -> InvoiceId:
+        """An invoice whose only payment was given back in full before anybody heard of it."""
+        (invoice_id,) = await self.due()
+        news = replace(success(invoice_id), amount_refunded=AMOUNT)
+        await payments.settle(self.db, self.scope, invoice_id, news, Source.FOLLOWER, actor=ACTOR)
+        return invoice_id
+
+    async def moved_away(self, count: int = 1) -> list[InvoiceId]:
+        """Open invoices whose intents live in a Stripe account that is not connected any more."""
+        ids = await self.due(count)
+        self.sql(MOVED_AWAY, **self.scope.params)
+        return ids
 
     def now(self) -> datetime:
         """The database's clock."""
@@ -314,10 +356,19 @@ async def name_it(db: Any, scope: Scope, invoice: Unprepared) -> str | None:
     )
 
 
+async def close_one(db: Any, scene: Scene, invoice_id: InvoiceId) -> Held:
+    """Somebody's claim to close one invoice."""
+    held = await closes.claim(
+        db, scene.scope, scene.timing, invoice_id, AttemptKind.CLOSE, actor=ACTOR
+    )
+    assert held is not None
+    return held
+
+
 def watched_of(claim: Claim) -> Watched:
     """What the watcher read of the invoice after this attempt was superseded."""
     token = claim.token
-    return Watched(token.invoice_id, claim.intent_id, token.seq + 1, InvoiceStatus.OPEN)
+    return Watched(token.invoice_id, claim.intent_id or "", token.seq + 1, InvoiceStatus.OPEN)
 
 
 def success(invoice_id: InvoiceId, *, amount: int = AMOUNT, token: Token | None = None) -> Success:

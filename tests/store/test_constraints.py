@@ -8,8 +8,8 @@ import pytest
 from psycopg import errors
 
 from anchorhold.domain.payment import Source
-from anchorhold.store import payments
-from tests.store import lost
+from anchorhold.store import payments, refunds
+from tests.store import lost, news
 from tests.store.catalogue import rules
 from tests.store.scene import ACTOR, OURS, Scene, success
 
@@ -48,9 +48,31 @@ CREDIT = """
     SELECT account_id, livemode, 'cre_1', customer_id, currency, 500, 500, 'goodwill', 'operator'
       FROM balance
 """
+WEBHOOK = """
+    WITH endpoint AS (
+        INSERT INTO anchorhold.webhook_endpoint
+               (account_id, livemode, id, url, secret, after_entry)
+        VALUES ('acc_ours', false, 'whe_1', 'https://example.com', 'sealed', 0) RETURNING *
+    ), message AS (
+        INSERT INTO anchorhold.message (account_id, livemode, id, type, invoice_id, sequence,
+                                        data, at)
+        SELECT account_id, livemode, 'msg_1', 'invoice.paid', id, 1, '{}', now()
+          FROM anchorhold.invoice WHERE account_id = 'acc_ours' AND NOT livemode LIMIT 1
+        RETURNING *
+    ), delivery AS (
+        INSERT INTO anchorhold.webhook_delivery (account_id, livemode, id, endpoint_id, message_id)
+        SELECT e.account_id, e.livemode, 'dlv_1', e.id, m.id FROM endpoint e, message m
+        RETURNING *
+    )
+    INSERT INTO anchorhold.webhook_try (account_id, livemode, delivery_id, number, said, rule,
+                                        took_ms, excerpt)
+    SELECT account_id, livemode, id, 1, '200', 'O1', 9, '' FROM delivery
+"""
 
 ILLEGAL: Mapping[str, tuple[str, ...]] = {
     "account_charge_mode_check": (changed("account", "charge_mode = 'hosted'"),),
+    "attempt_charge_mode_check": (changed("attempt", "charge_mode = 'hosted'"),),
+    "only_direct_presumes": (changed("account", "sweep_mode = 'adr'"),),
     "account_sweep_mode_check": (changed("account", "sweep_mode = 'guess'"),),
     "account_after_presumed_none_check": (changed("account", "after_presumed_none = 'wait'"),),
     "account_name_key": (changed("account", "name = 'the same'"),),
@@ -62,6 +84,7 @@ ILLEGAL: Mapping[str, tuple[str, ...]] = {
         changed("connection", "refused_at = now()"),
         changed("connection", "refused_reason = '401'"),
     ),
+    "only_refused_lacks_a_right": (changed("connection", "right_missing = true"),),
     "customer_pkey": (another("customer", reference="another"),),
     "customer_reference": (another("customer", id="cus_another"),),
     "stripe_customer_pkey": (another("stripe_customer", stripe_customer_id="cus_another"),),
@@ -164,6 +187,55 @@ ILLEGAL: Mapping[str, tuple[str, ...]] = {
     "payment_source_check": (changed("payment", "source = 'rumour'"),),
     "notice_pkey": (another("notice", subject="another"),),
     "notice_once": (another("notice", id="ntc_another"),),
+    "webhook_endpoint_pkey": (another("webhook_endpoint", url="https://example.com/other"),),
+    "webhook_endpoint_url": (another("webhook_endpoint", id="whe_another"),),
+    "webhook_endpoint_url_check": (changed("webhook_endpoint", "url = 'ftp://example.com'"),),
+    "old_secret_ends": (changed("webhook_endpoint", "old_secret = secret"),),
+    "disabled_has_a_reason": (changed("webhook_endpoint", "disabled_at = now()"),),
+    "message_pkey": (another("message", sequence=99),),
+    "message_once": (another("message", id="msg_another"),),
+    "webhook_delivery_pkey": (another("webhook_delivery"),),
+    "webhook_delivery_state_check": (
+        changed("webhook_delivery", "state = 'lost', ended_at = now()"),
+    ),
+    "resent_after_its_tries": (
+        changed("webhook_delivery", "tries_before = tries + 1"),
+        changed("webhook_delivery", "tries = -1"),
+    ),
+    "delivery_ends_once": (changed("webhook_delivery", "state = 'delivered'"),),
+    "webhook_try_pkey": (another("webhook_try"),),
+    "event_pkey": (another("event"),),
+    "event_source_check": (changed("event", "source = 'hearsay'"),),
+    "event_state_check": (changed("event", "state = 'lost'"),),
+    "event_done_has_a_time": (
+        changed("event", "state = 'done'"),
+        changed("event", "done_at = now()"),
+    ),
+    "event_cursor_pkey": (another("event_cursor"),),
+    "payment_dispute_check": (changed("payment", "dispute = 'x', dispute_id = 'du_1'"),),
+    "dispute_has_an_id": (
+        changed("payment", "dispute = 'open'"),
+        changed("payment", "dispute_id = 'du_1'"),
+    ),
+    "payment_applied_within": (
+        changed("payment", "amount_applied = -1"),
+        changed("payment", "amount_applied = amount + 1"),
+    ),
+    "refund_pkey": (another("refund", state="refused", idempotency_key="key_2"),),
+    "refund_id_once": (
+        changed("refund", "stripe_refund_id = 're_1'") + "; " + another(
+            "refund", id="rfd_2", state="refused", idempotency_key="key_2"),
+    ),
+    "refund_key_once": (another("refund", id="rfd_2", state="refused"),),
+    # Two operators at once.
+    "refund_one_request": (another("refund", id="rfd_2", idempotency_key="key_2"),),
+    "refund_amount_check": (changed("refund", "amount = 0"),),
+    "refund_state_check": (changed("refund", "state = 'lost', stripe_refund_id = 're_1'"),),
+    "refund_has_a_trace": (
+        changed("refund", "idempotency_key = NULL"),
+        changed("refund", "params = NULL"),
+    ),
+    "refund_at_stripe_has_an_id": (changed("refund", "state = 'succeeded'"),),
     "journal_pkey": (another("journal"),),
     "tick_pkey": (TICK,),
     "recovery_pkey": (another("recovery", phase="done", ended_at="2026-01-01"),),
@@ -204,8 +276,14 @@ async def _rows(scene: Scene) -> None:
     """One invoice held by a claim, one that was paid too little, and one that is due."""
     await scene.claimed()
     (short,) = await scene.due()
-    news = success(short, amount=100)
-    assert await payments.settle(scene.db, OURS, short, news, Source.FOLLOWER, actor=ACTOR)
+    less = success(short, amount=100)
+    assert await payments.settle(scene.db, OURS, short, less, Source.FOLLOWER, actor=ACTOR)
     await scene.due()
+    await news.told(scene)
+    await news.begun(scene)
+    payment = await refunds.by_intent(scene.db, OURS, f"pi_{short[4:]}")
+    assert payment is not None
+    assert await news.ask(scene.db, OURS, payment, amount=50)
     scene.any_sql(CREDIT)
+    scene.any_sql(WEBHOOK)
     scene.sql(lost.OPEN, **OURS.params)

@@ -10,11 +10,15 @@ import pytest
 
 from anchorhold.domain.account import AfterPresumedNone, ChargeMode, SweepMode
 from anchorhold.domain.attempt import CLAIMS_FROM, AttemptKind, AttemptState, Cause
+from anchorhold.domain.disputes import Dispute
 from anchorhold.domain.hold import HoldState
 from anchorhold.domain.intent import IntentState
 from anchorhold.domain.invoice import BlockedReason, Collection, InvoiceStatus, PaymentStatus
-from anchorhold.domain.recovering import Phase
+from anchorhold.domain.news import EventSource, EventState
 from anchorhold.domain.payment import Source, Verdict
+from anchorhold.domain.recovering import Phase
+from anchorhold.domain.refund import RefundState
+from anchorhold.domain.webhook import DeliveryState
 from tests.store.catalogue import lists
 from tests.store.scene import Scene
 from tests.store.statements import STORE
@@ -30,10 +34,18 @@ COLUMNS: dict[tuple[str, str], set[str]] = {
     ("attempt", "cause"): set(Cause),
     ("attempt", "found_status"): {status for found in CLAIMS_FROM.values() for status in found},
     ("payment", "source"): set(Source),
+    ("webhook_delivery", "state"): set(DeliveryState),
+    ("event_delivery", "verdict"): set(Verdict),
+    ("event_delivery", "signature"): set(Signature),
     ("account", "charge_mode"): set(ChargeMode),
+    ("attempt", "charge_mode"): set(ChargeMode),
     ("recovery", "phase"): set(Phase),
     ("account", "sweep_mode"): set(SweepMode),
     ("account", "after_presumed_none"): set(AfterPresumedNone),
+    ("event", "source"): set(EventSource),
+    ("event", "state"): set(EventState),
+    ("payment", "dispute"): set(Dispute),
+    ("refund", "state"): set(RefundState),
 }
 COMPUTED = {HoldState, Verdict}
 """Said by a statement, and in no column."""

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
+from tests.store import direct
 from tests.store.scene import OURS, Scene
 from tests.store.writes import WRITES
 
@@ -81,6 +82,28 @@ RECOVERY = {
     "the recovery has ended": "phase = 'done', ended_at = now()",
     "the recovery is of another server": "lineage = 'another'",
 }
+EVENT = {
+    "the event is not due": "look_at = now() + interval '1 minute'",
+    "the event had its effect": "state = 'done', done_at = now()",
+}
+CURSOR = {
+    "the cursor is further": "read_to = now()",
+    "the cursor is of another account at Stripe": "stripe_account = 'acct_2'",
+}
+PAYMENT = {
+    "its refunds were read meanwhile": "refund_seq = refund_seq + 1",
+    "the payment is disputed": "dispute = 'open', dispute_id = 'du_2'",
+    "the payment's dispute is lost": "dispute = 'lost', dispute_id = 'du_1'",
+    "too little of it is left": "amount_refunded = amount - 499",
+}
+REFUND = {
+    "the refund ended": "state = 'not_made'",
+    "the refund was made just now": "created_at = now()",
+    "the refund is not due": "look_at = now() + interval '1 minute'",
+}
+NOTICE = {
+    "the notice was resolved": "resolved_at = now(), resolved_by = 'x', resolution = 'x'",
+}
 MOVED = {
     sentence: f"UPDATE anchorhold.{table} SET {changes}"
     for table, sentences in (
@@ -89,6 +112,11 @@ MOVED = {
         ("intent", INTENT),
         ("stripe_customer", CUSTOMER),
         ("connection", CONNECTION),
+        ("event", EVENT),
+        ("event_cursor", CURSOR),
+        ("payment", PAYMENT),
+        ("refund", REFUND),
+        ("notice", NOTICE),
         ("recovery", RECOVERY),
     )
     for sentence, changes in sentences.items()
@@ -122,6 +150,7 @@ FOLLOWING = (
 )
 
 GUARDS: Mapping[str, tuple[str, ...]] = {
+    **direct.GUARDS,
     "accounts.refuse": ("the mode's key was refused", "the mode has another key"),
     "accounts.accept": ("the mode's key was accepted", "the mode has another key"),
     "holds.claim": CLAIM,
@@ -150,10 +179,95 @@ GUARDS: Mapping[str, tuple[str, ...]] = {
         "the attempt was superseded",
         "the attempt was declined",
     ),
+    "attempts.decline_by_key": ("the attempt was declined", "the attempt was never sent"),
+    "disputes.record": ("the payment's dispute is lost",),
+    "event_cursors.advance": (
+        "the cursor is further",
+        "the cursor is of another account at Stripe",
+    ),
+    "event_cursors.gap": ("the cursor is further", "the cursor is of another account at Stripe"),
+    "events.take": ("the event is not due", "the event had its effect"),
+    "events.done": ("the event had its effect",),
+    "events.unmatched": ("the event had its effect",),
+    "notices.resolve": ("the notice was resolved",),
+    "refunds.begin": (
+        "its refunds were read meanwhile",
+        "the payment is disputed",
+        "the payment's dispute is lost",
+        "too little of it is left",
+    ),
+    "refunds.take_unfinished": (
+        "the refund ended",
+        "the refund was made just now",
+        "the refund is not due",
+    ),
+    "refunds.end": ("the refund ended",),
+    "refunds.record": ("its refunds were read meanwhile",),
+    "repairs.take": (
+        "its hold is live",
+        "it is being checked",
+        "it was checked in this run",
+    ),
     "attempts.late_decline": (
         "the attempt was declined",
         "the attempt was never sent",
         "the attempt has another number",
+    ),
+    "closes.claim": (
+        "it was written off",
+        "it is held",
+        "it was held and is not looked at yet",
+        "it follows an intent",
+    ),
+    "closes.release": (*OWN_HOLD, "it was written off", "the attempt is not claimed"),
+    "closes.write_off_under_way": ("it was written off", "its hold is live"),
+    "final_writes.finish": (
+        *OWN_HOLD,
+        "it was written off",
+        "the attempt is not claimed",
+        "something was paid",
+    ),
+    "final_writes.amend": (
+        *OWN_HOLD,
+        "it was written off",
+        "the attempt is not claimed",
+        "something was paid",
+    ),
+    "pages.open_page": (
+        "it was written off",
+        "it is held",
+        "it was held and is not looked at yet",
+        "it follows an intent",
+        "it has no intent",
+        "its intent is another one",
+        "something was paid",
+        "the intent is of another amount",
+        "the intent is in another currency",
+        "the intent is of another account at Stripe",
+        "the intent ended",
+        "the mode's key was refused",
+        "another account at Stripe is connected",
+    ),
+    "pages.take_unprepared": (
+        "it was written off",
+        "it follows an intent",
+        "it is held",
+        "Stripe refused its set-up",
+        "it has an intent",
+        "it is somebody's for a minute",
+        "all was paid",
+        "the customer has no id",
+        "the customer is of another account at Stripe",
+        "the mode's key was refused",
+        "another account at Stripe is connected",
+    ),
+    "pages.abandon_intent": (
+        "it was written off",
+        "it is held",
+        "it follows an intent",
+        "it has no intent",
+        "its intent is another one",
+        "the intent ended",
     ),
     "checks.take": (
         "its hold is live",
@@ -260,13 +374,17 @@ GUARDS: Mapping[str, tuple[str, ...]] = {
 
 UNCONDITIONAL = {
     "accounts.connect": "the newest key is the mode's",
+    "accounts.set_modes": "the newest choice is the account's",
     "accounts.create": "held by the names' and ids' uniqueness",
+    "credits.give": "what two give is the sum",
     "customers.begin": "held by the row's primary key",
     "customers.begin_all": "held by the rows' primary key",
     "lost_intents.remember": "held by the row's primary key",
     "lost_intents.report": "held by the notices' uniqueness",
     "recoveries.look": "says that somebody was there",
     "invoices.take_in": "held by the references' uniqueness",
+    "event_cursors.begin": "held by the row's primary key",
+    "events.put": "held by the rows' primary key",
     "payments.settle": "money that arrived is recorded whatever moved",
 }
 

@@ -83,7 +83,7 @@ async def test_the_end_of_a_following_moves_the_counter(scene: Scene) -> None:
     (followed,) = await scene.followed()
     for won in (True, False):
         ended = await follows.end(
-            scene.db, scene.scope, followed, decline=None, canceled=False, actor=ACTOR
+            scene.db, scene.scope, followed, decline=None, canceled=False, rule="F4", actor=ACTOR
         )
         assert (ended is not None) is won
     assert scene.value("SELECT charge_seq FROM anchorhold.invoice") == followed.seq + 1

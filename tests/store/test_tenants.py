@@ -10,6 +10,7 @@ from psycopg import errors
 from anchorhold.domain.payment import Source
 from anchorhold.domain.scope import Scope
 from anchorhold.store import payments
+from tests.store import news
 from tests.store.reads import READS, UNSCOPED, Read
 from tests.store.scene import ACTOR, OURS, STRANGERS, Scene, success
 from tests.store.statements import statements
@@ -98,8 +99,11 @@ async def everything(scene: Scene) -> None:
     """The mode's invoice 1 is held after a short payment, which opened a notice, and so on."""
     (claim,) = await scene.sending()
     token = claim.token
-    news = success(token.invoice_id, amount=100)
+    less = success(token.invoice_id, amount=100)
     assert await payments.settle(
-        scene.db, scene.scope, token.invoice_id, news, Source.FOLLOWER, actor=ACTOR
+        scene.db, scene.scope, token.invoice_id, less, Source.FOLLOWER, actor=ACTOR
     )
     await scene.due()
+    await scene.rich()
+    await scene.given_back()
+    await news.heard(scene, token.invoice_id)

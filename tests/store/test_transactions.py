@@ -145,7 +145,7 @@ COMMITS = """
 """
 WATCHED = (
     "account", "connection", "customer", "stripe_customer", "invoice", "intent", "attempt",
-    "payment", "notice", "journal", "recovery",
+    "payment", "notice", "journal", "event", "event_cursor", "refund", "recovery",
 )  # fmt: skip
 
 

@@ -194,7 +194,7 @@ async def test_the_sweep_takes_a_hold_when_the_computed_check_is_due(
     [
         ("30 seconds", None, False),
         ("70 seconds", None, True),
-        ("3 hours", "50 minutes", False),
+        ("3 hours", "20 minutes", False),
         ("3 hours", "2 hours", True),
         ("9 days", "23 hours", False),
         ("9 days", "25 hours", True),

@@ -14,6 +14,7 @@ from tests.store.writes import BATCH, WRITES, Wins, Write
 
 ALONE = [write for write in WRITES if write.wins is Wins.ONE]
 SHARED = [write for write in WRITES if write.wins is Wins.SHARED]
+EACH = [write for write in WRITES if write.wins is Wins.EACH]
 BOTH = [write for write in WRITES if write.wins is Wins.BOTH]
 
 
@@ -85,10 +86,11 @@ async def test_a_batch_that_was_rolled_back_is_free_again(write: Write, scene: S
 
 
 def identity(row: Any) -> str:
-    """Which invoice or customer a row of a batch is about."""
+    """Which invoice, customer or event a row of a batch is about."""
     if hasattr(row, "token"):
         return str(row.token.invoice_id)
-    return str(getattr(row, "invoice_id", None) or row.customer_id)
+    names = ("invoice_id", "customer_id", "id")
+    return next(str(getattr(row, name)) for name in names if getattr(row, name, None))
 
 
 @pytest.mark.parametrize("write", BOTH, ids=name)
@@ -98,6 +100,16 @@ async def test_a_stamp_waits_and_is_made_again(write: Write, scene: Scene) -> No
         answer, second = await meet(pair, write, scene, state)
         await pair.first.conn.commit()
         assert answer == await second
+    assert broken(scene) == []
+
+
+@pytest.mark.parametrize("write", EACH, ids=name)
+async def test_each_of_two_counts(write: Write, scene: Scene) -> None:
+    state = await write.arrange(scene)
+    async with two(scene.conninfo) as pair:
+        answer, second = await meet(pair, write, scene, state)
+        await pair.first.conn.commit()
+        assert await second == 2 * answer
     assert broken(scene) == []
 
 

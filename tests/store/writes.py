@@ -8,6 +8,7 @@ from typing import Any
 
 from anchorhold.domain.attempt import AttemptKind, AttemptState
 from anchorhold.domain.ids import AccountId
+from anchorhold.domain.news import EventSource
 from anchorhold.domain.payment import Settled, Source, Verdict
 from anchorhold.domain.scope import Scope
 from anchorhold.domain.sweep import OPEN
@@ -15,20 +16,25 @@ from anchorhold.store import (
     accounts,
     attempts,
     checks,
+    closes,
     customers,
+    event_cursors,
+    events,
     follows,
     holds,
     intents,
     invoices,
     lost_intents,
+    pages,
     payments,
     recoveries,
+    refunds,
     watches,
 )
 from anchorhold.store.accounts import NewConnection
 from anchorhold.store.db import Db
 from anchorhold.store.invoices import NewInvoice
-from tests.store import lost
+from tests.store import closing, direct, lost, news
 from tests.store.scene import (
     ACTOR,
     DECLINE,
@@ -50,6 +56,8 @@ class Wins(Enum):
     """A batch: nobody waits, and no row is given out twice."""
     BOTH = auto()
     """A stamp: the second waits and writes the same again."""
+    EACH = auto()
+    """Both count: the second waits and adds to what the first left."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +125,7 @@ async def _keep(db: Db, scope: Scope, _: Scene, claims: Any) -> Any:
 
 async def _follow_end(db: Db, scope: Scope, _: Scene, followed: Any) -> Any:
     return await follows.end(
-        db, scope, followed[0], decline=DECLINE.decline, canceled=False, actor=ACTOR
+        db, scope, followed[0], decline=DECLINE.decline, canceled=False, rule="F4", actor=ACTOR
     )
 
 
@@ -252,6 +260,24 @@ WRITES = (
           lambda db, scope, scene, state: follows.take(db, scope, limit=BATCH),
           untold=A_LEASE, wins=Wins.SHARED, won=_disjoint),
     Write("follows.end", lambda scene: scene.followed(), _follow_end, "following.ended"),
+    Write("closes.claim", lambda scene: scene.due(), closing.claim_close, "attempt.claimed"),
+    Write("closes.release", lambda scene: scene.closing(), closing.release, "attempt.not_sent"),
+    Write("closes.write_off_under_way", lambda scene: scene.stale(),
+          lambda db, scope, scene, claims: closes.write_off_under_way(
+              db, scope, claims[0].token.invoice_id, reason="bankrupt", actor=ACTOR),
+          "invoice.write_off"),
+    Write("final_writes.finish", lambda scene: scene.closing(), closing.finish, "invoice.void"),
+    Write("final_writes.amend", lambda scene: scene.closing(), closing.amend, "invoice.amended"),
+    Write("credits.give", lambda scene: scene.due(), closing.give, untold=OWN_ROW, wins=Wins.EACH),
+    Write("pages.open_page", lambda scene: scene.due(),
+          lambda db, scope, scene, ids: pages.open_page(db, scope, ids[0], actor=ACTOR),
+          "page.opened", wins=Wins.BOTH),
+    Write("pages.take_unprepared", lambda scene: scene.unprepared(), closing.take_for_a_person,
+          untold=A_LEASE),
+    Write("pages.abandon_intent", lambda scene: scene.moved_away(),
+          lambda db, scope, scene, ids: pages.abandon_intent(
+              db, scope, ids[0], reason="account closed", actor=ACTOR),
+          "intent.abandoned"),
     Write("holds.claim_due", lambda scene: scene.due(2 * BATCH), _claim_due,
           "attempt.claimed", wins=Wins.SHARED, won=_disjoint),
     Write("holds.claim", lambda scene: scene.due(), _claim, "attempt.claimed"),
@@ -294,8 +320,47 @@ WRITES = (
           untold=NO_INVOICE, scoped=False),
     Write("invoices.take_in", _nothing, _take_in, "invoice.opened",
           won=lambda rows: any(row.created for row in rows), rows=4, scoped=False),
+    Write("attempts.decline_by_key", lambda scene: scene.superseded(), news.decline_by_key,
+          "attempt.failed"),
+    Write("disputes.record", news.paid,
+          lambda db, scope, scene, payment: news.dispute(db, scope, payment), "dispute.lost"),
+    Write("event_cursors.begin", _nothing,
+          lambda db, scope, scene, state: event_cursors.begin(db, scope, "acct_1"),
+          untold=NO_INVOICE, repeats=True, scoped=False),
+    Write("event_cursors.advance", news.begun, news.advance, untold=NO_INVOICE),
+    Write("event_cursors.gap", news.left_behind,
+          lambda db, scope, scene, state: event_cursors.gap(
+              db, scope, "acct_1", notice_id="ntc_gap"),
+          untold=NO_INVOICE),
+    Write("events.put", _nothing,
+          lambda db, scope, scene, state: events.put(
+              db, scope, "acct_1", [news.event_of(1)], EventSource.WEBHOOK),
+          untold=NO_INVOICE, won=bool, scoped=False),
+    Write("events.take", lambda scene: news.told(scene, 2 * BATCH),
+          lambda db, scope, scene, ids: events.take(db, scope, limit=BATCH),
+          untold=A_LEASE, wins=Wins.SHARED, won=_disjoint),
+    Write("events.done", news.told, news.done, untold=OWN_ROW),
+    Write("events.unmatched", news.told,
+          lambda db, scope, scene, ids: events.unmatched(db, scope, ids[0]),
+          untold=OWN_ROW, wins=Wins.BOTH),
+    Write("notices.resolve", news.noticed,
+          lambda db, scope, scene, notice_id: news.resolve(db, scope, notice_id),
+          "notice.resolved"),
+    Write("refunds.begin", news.paid,
+          lambda db, scope, scene, payment: news.begin(db, scope, payment), "refund.requested"),
+    Write("refunds.take_unfinished", lambda scene: news.requested(scene, 2 * BATCH),
+          lambda db, scope, scene, payment: refunds.take_unfinished(db, scope, limit=BATCH),
+          untold=A_LEASE, wins=Wins.SHARED, won=_disjoint),
+    Write("refunds.end", news.requested,
+          lambda db, scope, scene, payment: news.end(db, scope, payment), "refund.refused"),
+    Write("refunds.record", news.paid,
+          lambda db, scope, scene, payment: news.record(db, scope, payment), "refund.succeeded"),
+    Write("repairs.take", lambda scene: scene.stale(), news.repair, untold=A_LEASE),
     Write("payments.settle", lambda scene: scene.sending(), _settle, "payment.paid",
           won=lambda settled: settled is not None and settled.verdict is Verdict.PAID),
+    *(Write(**row) for row in direct.WRITES),
+    *(Write(**row, wins=Wins.SHARED) for row in direct.SHARED),
+    *(Write(**row, wins=Wins.BOTH) for row in direct.MODES),
 )
 """Every write. A function of the store that writes and is not here fails a test."""
 # fmt: on

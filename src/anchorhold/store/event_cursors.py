@@ -24,10 +24,11 @@ class Cursor:
 _BEGIN = """
 WITH begun AS (
     INSERT INTO anchorhold.event_cursor (account_id, livemode, stripe_account, read_to)
-    SELECT a.id, %(livemode)s, %(stripe_account)s,
+    SELECT k.account_id, k.livemode, k.stripe_account,
            anchorhold.now() - make_interval(days => %(days)s)
-      FROM anchorhold.account a
-     WHERE a.id = %(account_id)s
+      FROM anchorhold.connection k
+     WHERE k.account_id = %(account_id)s AND k.livemode = %(livemode)s
+       AND k.stripe_account = %(stripe_account)s
     ON CONFLICT DO NOTHING
     RETURNING read_to
 ), found AS (
@@ -48,7 +49,7 @@ SELECT greatest(read_to, n.now - make_interval(days => %(days)s)) AS read_to, n.
 async def begin(db: Db, scope: Scope, stripe_account: str) -> Cursor | None:
     """Where reading goes on, 30 days back at the first time.
 
-    None for no such account, or while another reader begins this very moment.
+    None when another account is connected, or while another reader begins this very moment.
     """
     return await db.one(
         _BEGIN, Cursor, **scope.params, stripe_account=stripe_account, days=WATCH_DAYS

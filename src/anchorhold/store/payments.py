@@ -21,9 +21,13 @@ WITH inv AS MATERIALIZED (
 ), paid AS (
     INSERT INTO anchorhold.payment
            (account_id, livemode, id, invoice_id, attempt_id, stripe_intent_id,
-            stripe_account, charge_id, amount, amount_refunded, currency, source)
+            stripe_account, charge_id, amount, amount_refunded, amount_applied, currency,
+            source)
     SELECT account_id, livemode, %(payment_id)s, id, %(attempt_id)s, %(intent_id)s,
            stripe_account, %(charge_id)s, %(amount)s, %(amount_refunded)s,
+           CASE WHEN status IN ('paid', 'void') OR currency <> %(currency)s
+                     OR %(amount_refunded)s::bigint >= %(amount)s::bigint THEN 0
+                ELSE least(%(amount)s::bigint, greatest(remaining, 0)) END,
            %(currency)s, %(source)s
       FROM inv
     ON CONFLICT (account_id, livemode, stripe_intent_id) DO NOTHING
@@ -47,14 +51,17 @@ WITH inv AS MATERIALIZED (
                  FROM (SELECT a.sent_at IS NOT NULL AND a.id = coalesce(
                                   %(attempt_id)s, CASE a.state WHEN 'processing' THEN a.id END)
                       ) AS it (made)),
-           rule = coalesce(%(rule)s, a.rule), ended_at = anchorhold.now()
+           rule = coalesce(%(rule)s, a.rule), ended_at = anchorhold.now(),
+           intent_id = coalesce(a.intent_id, %(intent_id)s)
       FROM judged j
      WHERE a.account_id = j.account_id AND a.livemode = j.livemode
-       AND a.invoice_id = j.id AND a.intent_id = %(intent_id)s
+       AND a.invoice_id = j.id
+       AND (a.intent_id = %(intent_id)s
+            OR (a.intent_id IS NULL AND a.charge_mode = 'direct' AND a.id = %(attempt_id)s))
        AND a.kind IN ('auto', 'dunning', 'collect')
        AND (a.state IN ('claimed', 'sending', 'unknown', 'processing')
-            OR (a.state = 'superseded' AND a.id = %(attempt_id)s))
-    RETURNING a.id
+            OR (a.state IN ('superseded', 'presumed_none') AND a.id = %(attempt_id)s))
+    RETURNING a.id, a.seq
 ), intent AS (
     UPDATE anchorhold.intent t
        SET state = 'succeeded', ended_at = anchorhold.now()
@@ -89,7 +96,8 @@ WITH inv AS MATERIALIZED (
                ELSE i.followed_intent_id END,
            intent_id = nullif(i.intent_id, %(intent_id)s),
            charge_seq = i.charge_seq
-                      + CASE WHEN EXISTS (SELECT FROM proven) THEN 1 ELSE 0 END,
+                      + CASE WHEN i.charge_seq = ANY((SELECT array_agg(seq) FROM proven)::int[])
+                             THEN 1 ELSE 0 END,
            hold_until = CASE WHEN i.hold_until = %(hold_until)s
                                   AND i.hold_attempt = %(hold_attempt)s
                              THEN NULL ELSE i.hold_until END,

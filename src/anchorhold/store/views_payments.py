@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+from anchorhold.domain.disputes import Dispute
 from anchorhold.domain.ids import AccountId, AttemptId, InvoiceId, PaymentId
 from anchorhold.domain.payment import Source
 from anchorhold.domain.scope import Scope
@@ -19,20 +20,24 @@ class PaymentView:
     livemode: bool
     invoice_id: InvoiceId
     attempt_id: AttemptId | None
-    intent_id: str
-    stripe_account: str
+    intent_id: str | None
+    stripe_account: str | None
     charge_id: str | None
     amount: int
     amount_refunded: int
     currency: str
     source: Source
+    dispute: Dispute | None
+    dispute_id: str | None
+    elsewhere: str | None
     created_at: datetime
 
 
 _PAGE = """
 SELECT p.id, p.account_id, p.livemode, p.invoice_id, p.attempt_id,
        p.stripe_intent_id AS intent_id, p.stripe_account, p.charge_id, p.amount,
-       p.amount_refunded, p.currency, p.source, p.created_at
+       p.amount_refunded, p.currency, p.source, p.dispute, p.dispute_id, p.elsewhere,
+       p.created_at
   FROM anchorhold.payment p
  WHERE p.account_id = %(account_id)s AND p.livemode = %(livemode)s
 """
@@ -54,6 +59,16 @@ async def page(
         invoice_id=invoice_id,
         after=after,
         limit=limit,
+    )
+
+
+async def one(db: Db, scope: Scope, name: str) -> PaymentView | None:
+    """The payment of this id, or of this PaymentIntent; None when there is none."""
+    return await db.one(
+        _PAGE + " AND (p.id = %(name)s OR p.stripe_intent_id = %(name)s)",
+        PaymentView,
+        **scope.params,
+        name=name,
     )
 
 

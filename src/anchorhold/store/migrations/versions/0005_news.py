@@ -72,7 +72,7 @@ ALTER TABLE anchorhold.payment
     ADD COLUMN dispute text CONSTRAINT payment_dispute_check
         CHECK (dispute IN ('inquiry', 'open', 'won', 'lost', 'closed')),
     ADD CONSTRAINT dispute_has_an_id CHECK ((dispute IS NULL) = (dispute_id IS NULL)),
-    ADD CONSTRAINT applied_within_payment CHECK (amount_applied BETWEEN 0 AND amount);
+    ADD CONSTRAINT payment_applied_within CHECK (amount_applied BETWEEN 0 AND amount);
 COMMENT ON COLUMN anchorhold.payment.amount_applied IS
     'How much of it counts towards the invoice: what a lost dispute takes back.';
 
