@@ -17,7 +17,6 @@ from anchorhold.engine.claim import claim as claim_one
 from anchorhold.engine.credit import settle_by_credit
 from anchorhold.engine.deps import Deps
 from anchorhold.engine.ready import make_ready
-from anchorhold.engine.recover import require_whole
 from anchorhold.store import holds
 from anchorhold.store.invoices import Standing
 
@@ -34,7 +33,6 @@ async def collect(deps: Deps, scope: Scope, invoice_id: InvoiceId) -> Charged:
     made ready; nothing was sent); what `close` raises, where credit covers it.
     """
     require(deps, scope, invoice_id, await endings.standing(deps, scope, invoice_id))
-    await require_whole(deps, scope)
     closed = await settle_by_credit(deps, scope, invoice_id)
     if closed is not None:
         return Charged(closed.rule, Meaning.SETTLE, closed.status)

@@ -66,14 +66,6 @@ async def ensure(deps: Deps, scope: Scope) -> Recovered | None:
     return await recover(deps, scope)
 
 
-async def require_whole(deps: Deps, scope: Scope) -> None:
-    """Claims may be made. Raises Refusal: recovery_due."""
-    look = await recoveries.look(deps.db, scope)
-    if look is not None and not look.whole:
-        why = look.failure or "it has not been finished yet"
-        raise Refusal(Code.RECOVERY_DUE, account=scope.account_id, reason=why)
-
-
 async def recover(
     deps: Deps, scope: Scope, *, since: datetime | None = None, told: Told = nobody
 ) -> Recovered | None:

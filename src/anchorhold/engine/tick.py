@@ -10,6 +10,7 @@ from anchorhold.engine import accounts
 from anchorhold.engine.audit import Audited, audit
 from anchorhold.engine.deps import Deps
 from anchorhold.engine.follow import follow
+from anchorhold.engine.recover import Recovered, ensure
 from anchorhold.engine.sweep import Swept, sweep
 from anchorhold.engine.watch import watch
 
@@ -23,16 +24,20 @@ class Ticked:
     account_refused: bool = False
     watched: dict[str, int] = field(default_factory=dict)
     audited: Audited = field(default_factory=Audited)
+    recovered: Recovered | None = None
+    """What was read first, because the database may have lost its tail."""
 
 
 async def tick(deps: Deps, scope: Scope) -> Ticked:
     """Stale holds checked, followed and watched intents looked at, news read, a flagged key tried.
 
+    A database that may have lost its tail is recovered before anything else.
     News comes last: what a look settles has no effect any more, so each event costs a row at most.
     """
+    recovered = await ensure(deps, scope)
     refused = not await accounts.is_accepted(deps, scope)
     swept = await sweep(deps, scope)
     followed = await follow(deps, scope)
     watched = await watch(deps, scope)
     audited = await audit(deps, scope)
-    return Ticked(swept, followed, refused, watched, audited)
+    return Ticked(swept, followed, refused, watched, audited, recovered)

@@ -23,6 +23,7 @@ from anchorhold.stripe.breaker import Breaker
 from anchorhold.worker.batch import collect_batch
 from anchorhold.worker.charges import Charges
 from anchorhold.worker.check import check
+from anchorhold.worker.recover import doubt_all, recover_all
 from anchorhold.worker.stop import Stop
 
 QUEUE: Final = "anchorhold"
@@ -30,6 +31,7 @@ HEARTBEAT_S: Final = 5
 STALLED_S: Final = 20
 """A worker that was silent for so long is taken for dead; its jobs are run again."""
 TAKE_OVER_CRON: Final = "* * * * * */15"
+RECOVER_CRON: Final = "* * * * * */15"
 SCOPES_AT_ONCE: Final = 4
 FIRST: Final = 10
 """Checks and ticks go before batches: they free what batches wait for."""
@@ -140,11 +142,19 @@ class Tasks:
         periodic(cron=tick_cron, periodic_id="tick")(ticking(self.tick))
         taking_over = task(name="take_over", queue=QUEUE, queueing_lock="take_over")
         periodic(cron=TAKE_OVER_CRON, periodic_id="take_over")(taking_over(self.take_over))
+        recovering = task(name="recover", queue=QUEUE, priority=FIRST, queueing_lock="recover")
+        periodic(cron=RECOVER_CRON, periodic_id="recover")(recovering(self.recover))
 
     async def begin(self) -> None:
-        """A tick waits: whoever starts looks at once what was left behind."""
-        with suppress(AlreadyEnqueued):
-            await self._jobs.configure_task("tick").defer_async(timestamp=0)
+        """A tick waits: whoever starts looks at once what was left behind.
+
+        After a long silence the database may be an older copy: nothing is claimed before it was
+        recovered (section 11).
+        """
+        await doubt_all(self._shift.deps)
+        for name in ("recover", "tick"):
+            with suppress(AlreadyEnqueued):
+                await self._jobs.configure_task(name).defer_async(timestamp=0)
 
     async def collect(self, *, account_id: str, livemode: bool) -> None:
         """One batch of the account and mode."""
@@ -186,6 +196,11 @@ class Tasks:
                     await stop.unless(work)
                 except Exception:  # the other accounts have their tick
                     deps.log.error("tick.failed", account=scope.account_id, exc_info=True)
+
+    async def recover(self, timestamp: int) -> None:
+        """Every account and mode is whole, or is recovered; then its batches go on."""
+        for scope in await recover_all(self._shift.deps, self._shift.stop):
+            await self.wake.collect(scope)
 
     async def take_over(self, timestamp: int) -> None:
         """The jobs of workers that died are run again by somebody."""
