@@ -138,9 +138,13 @@ def _raise(row: RefundRow, after: After, said: str) -> None:
         case After.DISPUTED:
             raise Refusal(Code.PAYMENT_DISPUTED, payment=row.payment_id)
         case After.NOT_SENT:
-            raise Refusal(Code.PROVIDER_UNAVAILABLE, sent=NOTHING_SENT, reason=said)
+            subject = f"a refund of {row.payment_id}"
+            raise Refusal(
+                Code.PROVIDER_UNAVAILABLE, subject=subject, sent=NOTHING_SENT, reason=said
+            )
         case After.REFUSED:
-            raise Refusal(Code.PROVIDER_REFUSED, sent=NOTHING_SENT, reason=said)
+            subject = f"a refund of {row.payment_id}"
+            raise Refusal(Code.PROVIDER_REFUSED, subject=subject, sent=NOTHING_SENT, reason=said)
         case _:
             return
 
