@@ -8,6 +8,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Final
 
+from docs.closing import closing_part
 from docs.markdown import codes, table
 from docs.source import NOUNS, ROOMS, docstrings_of, files_of, is_read
 from pydantic import SecretStr
@@ -95,7 +96,10 @@ def _default(name: str) -> str:
 
 def rules_page() -> str:
     """`docs/reference/rules.md`."""
-    parts = (_outcome, _ends, _access, _claims, _sweep, _prepare, _follow, _watch, _verdicts)
+    parts = (
+        *(_outcome, _ends, _access, closing_part, _claims),
+        *(_sweep, _prepare, _follow, _watch, _verdicts),
+    )
     return f"""# Rules
 
 {MADE}

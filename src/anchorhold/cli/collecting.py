@@ -1,24 +1,21 @@
 """`anchorhold invoice collect`: says what will happen, asks, looks again, charges once."""
 
-import asyncio
-
 import typer
 
 from anchorhold.cli import objects, words
 from anchorhold.cli.asking import ask
 from anchorhold.cli.call import Call
+from anchorhold.cli.finishing import to_its_end
 from anchorhold.cli.invoice_screen import head
 from anchorhold.cli.lookup import the_invoice
 from anchorhold.cli.objects import Object
-from anchorhold.cli.output import hint, line, say, show_one
+from anchorhold.cli.output import hint, line, show_one
 from anchorhold.cli.session import Session
-from anchorhold.domain.ids import InvoiceId
 from anchorhold.domain.refusals import Code, Exit, Refusal
 from anchorhold.engine.charge import Charged
 from anchorhold.engine.collect import collect, require
 from anchorhold.store import invoices
 from anchorhold.store.views_invoices import InvoiceView
-from anchorhold.worker.stop import Stop, first_of
 
 
 async def run(call: Call, desk: Session, name: str, *, yes: bool, dry_run: bool) -> None:
@@ -34,28 +31,12 @@ async def run(call: Call, desk: Session, name: str, *, yes: bool, dry_run: bool)
     ask(f"{act} ({mode} mode)", yes=yes)
     await _require_unchanged(desk, before)
     hint("waiting for Stripe's answer …")
-    charged = await _to_its_end(desk, before.id)
+    charged = await to_its_end(collect(desk.app.deps, desk.scope, before.id), before.id)
     after = await the_invoice(desk, before.id)
     said, code = _OUTCOMES.get(charged.saved or "", (words.CONFIRMING, Exit.UNAVAILABLE))
     _show(call, desk, after, charged, said)
     if code is not Exit.DONE:
         raise typer.Exit(code)
-
-
-async def _to_its_end(desk: Session, invoice_id: InvoiceId) -> Charged:
-    """The charge, which one Ctrl-C does not cut; after a second one the sweep finds its end."""
-    charging = asyncio.create_task(collect(desk.app.deps, desk.scope, invoice_id))
-    stop = Stop()
-    with stop.on_signals():
-        await first_of(asyncio.wait({charging}), stop.wait())
-        if not charging.done():
-            say("finishing this charge; Ctrl-C again stops at once")
-            await first_of(asyncio.wait({charging}), stop.wait_at_once())
-    if charging.done():
-        return charging.result()
-    charging.cancel()
-    say(f"left to the sweep: `anchorhold hold explain {invoice_id}` says how it stands")
-    raise KeyboardInterrupt
 
 
 _OUTCOMES = {

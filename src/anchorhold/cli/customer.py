@@ -1,10 +1,10 @@
-"""`anchorhold customer`: list, show."""
+"""`anchorhold customer`: list, show, credit."""
 
 from typing import Annotated
 
 import typer
 
-from anchorhold.cli import objects
+from anchorhold.cli import crediting, objects
 from anchorhold.cli.call import Call, noun, verb
 from anchorhold.cli.lookup import the_customer
 from anchorhold.cli.output import Column, Listing, line, show_list, show_one
@@ -90,3 +90,36 @@ async def show(
         line("All", f"anchorhold invoice list --customer {customer.id}")
 
     show_one(call, customer.id, objects.customer(customer), screen)
+
+
+@verb(
+    app,
+    "credit",
+    "anchorhold customer credit acme",
+    'anchorhold customer credit acme --give 10.00 --currency eur --reason "late delivery" --yes',
+)
+async def credit(
+    call: Call,
+    name: Annotated[
+        str, typer.Argument(metavar="CUSTOMER", help="Its id, your reference, or its Stripe id.")
+    ],
+    *,
+    give: Annotated[str | None, typer.Option("--give", help="How much, as a decimal.")] = None,
+    currency: Annotated[str, typer.Option("--currency", help="Of what is given.")] = "",
+    reason: Annotated[str, typer.Option("--reason", help="Why; needed to give.")] = "",
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask; for scripts.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would happen, and give nothing.")
+    ] = False,
+) -> None:
+    """Show a customer's credit, or give some.
+
+    An invoice that credit covers wholly is settled with it instead of a charge. Less than an
+    invoice is never taken.
+    """
+    async with session(call) as desk:
+        customer = await the_customer(desk, name)
+        if give is not None:
+            gift = crediting.gift_of(give, currency, reason)
+            await crediting.give(call, desk, customer, gift, yes=yes, dry_run=dry_run)
+        await crediting.show(call, desk, customer)

@@ -1,4 +1,4 @@
-"""`anchorhold invoice`: import, list, show, story, collect."""
+"""`anchorhold invoice`: import, list, show, story, collect, and what ends or changes one."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -6,7 +6,15 @@ from typing import Annotated
 
 import typer
 
-from anchorhold.cli import collecting, importing, objects, story, words
+from anchorhold.cli import (
+    collecting,
+    ending,
+    importing,
+    invoice_acts,
+    objects,
+    story,
+    words,
+)
 from anchorhold.cli.call import Call, Format, noun, verb
 from anchorhold.cli.invoice_screen import head, show_screen
 from anchorhold.cli.lookup import the_customer, the_invoice
@@ -175,3 +183,111 @@ async def collect(
     """
     async with session(call) as desk:
         await collecting.run(call, desk, name, yes=yes, dry_run=dry_run)
+
+
+REASON = typer.Option("--reason", help="Why, for the invoice's story.")
+Reason = Annotated[str, REASON]
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask; for scripts.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would happen, and do nothing.")]
+
+
+@verb(
+    app,
+    "void",
+    'anchorhold invoice void inv_… --reason "made twice" --dry-run',
+    'anchorhold invoice void R-1001 --reason "made twice" --yes',
+)
+async def void(
+    call: Call, name: Name, *, reason: Reason, yes: Yes = False, dry_run: DryRun = False
+) -> None:
+    """Make an invoice void: it was never owed.
+
+    Its PaymentIntent is cancelled at Stripe first. Refused while anything is under way, and when
+    the customer paid meanwhile: exit code 3, with the hold's facts.
+    """
+    async with session(call) as desk:
+        plan = invoice_acts.void(reason)
+        await ending.run(call, desk, name, plan, yes=yes, dry_run=dry_run)
+
+
+@verb(
+    app,
+    "write-off",
+    "anchorhold invoice write-off inv_… --reason bankrupt --dry-run",
+    "anchorhold invoice write-off R-1001 --reason bankrupt --yes",
+)
+async def write_off(
+    call: Call, name: Name, *, reason: Reason, yes: Yes = False, dry_run: DryRun = False
+) -> None:
+    """Give an invoice up: nobody collects it any more.
+
+    The way out when Stripe cannot be asked: with a charge that may be under way, Stripe is still
+    asked about that, and money that arrives is recorded. Refused while a charge runs.
+    """
+    async with session(call) as desk:
+        plan = invoice_acts.write_off(reason)
+        await ending.run(call, desk, name, plan, yes=yes, dry_run=dry_run)
+
+
+@verb(
+    app,
+    "paid-elsewhere",
+    'anchorhold invoice paid-elsewhere R-1001 --reference "bank transfer 2026-11-30"',
+    "anchorhold invoice paid-elsewhere inv_… --reference cash --yes --output json",
+)
+async def paid_elsewhere(
+    call: Call,
+    name: Name,
+    *,
+    reference: Annotated[str, typer.Option("--reference", help="How it was paid, for people.")],
+    yes: Yes = False,
+    dry_run: DryRun = False,
+) -> None:
+    """Record that all that is due was paid outside of Stripe."""
+    async with session(call) as desk:
+        plan = invoice_acts.paid_elsewhere(reference)
+        await ending.run(call, desk, name, plan, yes=yes, dry_run=dry_run)
+
+
+@verb(
+    app,
+    "amend",
+    'anchorhold invoice amend inv_… --amount 99.00 --reason "late delivery" --dry-run',
+    'anchorhold invoice amend R-1001 --amount 0 --reason "all of it" --yes',
+)
+async def amend(
+    call: Call,
+    name: Name,
+    *,
+    amount: Annotated[str, typer.Option("--amount", help="The new total, as a decimal.")],
+    reason: Reason,
+    yes: Yes = False,
+    dry_run: DryRun = False,
+) -> None:
+    """Change what is due on an invoice.
+
+    Its PaymentIntent is cancelled and the next is made for the new amount; with nothing left to
+    pay the invoice is paid.
+    """
+    async with session(call) as desk:
+        plan = invoice_acts.amend(amount, reason)
+        await ending.run(call, desk, name, plan, yes=yes, dry_run=dry_run)
+
+
+@verb(
+    app,
+    "abandon-intent",
+    'anchorhold invoice abandon-intent inv_… --reason "account closed" --dry-run',
+    'anchorhold invoice abandon-intent R-1001 --reason "account closed" --yes',
+)
+async def abandon_intent(
+    call: Call, name: Name, *, reason: Reason, yes: Yes = False, dry_run: DryRun = False
+) -> None:
+    """Give up a PaymentIntent in a Stripe account that is not connected any more.
+
+    The invoice gets the next one in the connected account. Whoever has the old one's secret can
+    still pay it: be sure that nobody does. It is watched for 30 days.
+    """
+    async with session(call) as desk:
+        plan = invoice_acts.abandon_intent(reason)
+        await ending.run(call, desk, name, plan, yes=yes, dry_run=dry_run)

@@ -11,7 +11,16 @@ from anchorhold.cli import objects
 from anchorhold.cli.call import Call, Format, lone, verb
 from anchorhold.cli.objects import Object
 from anchorhold.cli.output import print_json, show_one, wrapped
-from anchorhold.domain import access, declines, following, outcome, preparing, sweep, watching
+from anchorhold.domain import (
+    access,
+    closing,
+    declines,
+    following,
+    outcome,
+    preparing,
+    sweep,
+    watching,
+)
 from anchorhold.domain.invoice import ANY, CLOSED
 from anchorhold.domain.refusals import Code, Refusal
 from anchorhold.domain.timing import RELATIONS, Relation, name_of
@@ -105,6 +114,26 @@ def _met(answers: Mapping[str, str]) -> str:
     return "; ".join(f"{state}: {answer}" for state, answer in answers.items())
 
 
+def _closing() -> list[Rule]:
+    return [
+        Rule("closing", row.id, closing.conditions(row), _then(row.step), row.because)
+        for row in closing.CLOSING
+    ]
+
+
+def _final_action() -> list[Rule]:
+    return [
+        Rule(
+            "final_action",
+            row.id,
+            _then(row.action),
+            "the invoice ends" if row.closes else "the invoice stays open",
+            row.because,
+        )
+        for row in closing.FINAL_ACTIONS
+    ]
+
+
 def _prepare() -> list[Rule]:
     return [
         Rule("prepare", row.id, _columns(row, ("http", "types")), _then(row.step), row.because)
@@ -166,6 +195,8 @@ TABLES: Final = {
     "outcome": ("what an answer to a charge means", _outcome),
     "sweep": ("what a check of a stale hold decides", _sweep),
     "access": ("which act a hold allows", _access),
+    "closing": ("what the answer to a cancel means for whoever closes", _closing),
+    "final_action": ("what dunning's final action does to its invoice", _final_action),
     "prepare": ("what an answer to a request without money means", _prepare),
     "follow": ("what the status of a followed PaymentIntent means", _follow),
     "watch": ("what the status of a watched PaymentIntent means", _watch),

@@ -12,6 +12,7 @@ from typing import Final
 from anchorhold.cli import words
 from anchorhold.cli.output import wrapped
 from anchorhold.domain.attempt import Cause
+from anchorhold.domain.closing import CLOSING, FINAL_ACTIONS
 from anchorhold.domain.outcome import OUTCOME, Meaning
 from anchorhold.store.views_journal import JournalEntry
 
@@ -31,6 +32,13 @@ KEPT_BY_CAUSE: Final = {
     Cause.INTENT_NOT_SHOWN.value: NOT_SHOWN,
 }
 """Rows A9 and A11 keep the hold for reasons of their own."""
+
+CLOSE_KEPT: Final = "hold.kept, by a close"
+CLOSE_ENDED: Final = "attempt.not_sent, by a close"
+BY_CLOSE: Final = {"hold.kept": CLOSE_KEPT, "attempt.not_sent": CLOSE_ENDED}
+"""What comes to an end or is kept by a row of closing was no charge."""
+
+CLOSES: Final = frozenset(row.id for row in (*CLOSING, *FINAL_ACTIONS))
 
 SETUP_FAULTS: Final = frozenset(row.id for row in OUTCOME if row.meaning is Meaning.SETUP_FAULT)
 
@@ -55,6 +63,18 @@ SENTENCES: Final[Mapping[str, str]] = {
     "same PaymentIntent, which succeeds at most once",
     NEXT_INTENT: "Stripe shows no charge of this attempt, and its PaymentIntent is cancelled; the "
     "next one can be prepared",
+    CLOSE_KEPT: "Stripe's answer to the cancel is not clear{why}; nothing was closed, the hold "
+    "stays",
+    CLOSE_ENDED: "nothing was closed{why}; the hold is released",
+    "invoice.void": "made void, {money} was due: {reason}",
+    "invoice.write_off": "written off, {money} was due: {reason}",
+    "invoice.paid_elsewhere": "{money} was paid outside of Stripe: {reference}",
+    "invoice.credit": "{money} was paid with the customer's credit",
+    "invoice.nothing_due": "nothing was due, so it is paid",
+    "invoice.amended": "what is due was changed to {money}: {reason}",
+    "intent.abandoned": "PaymentIntent {stripe_intent_id} in another Stripe account was given up: "
+    "{reason}",
+    "page.opened": "the payment page was opened; PaymentIntent {stripe_intent_id} can be paid",
     "hold.kept": "asked Stripe and kept the hold{why}",
     "following.began": "PaymentIntent {stripe_intent_id} is followed from now on",
     "following.ended": "the followed PaymentIntent ended without money: {declined}",
@@ -84,6 +104,8 @@ def _told_apart(entry: JournalEntry) -> str:
             return REFUSED
         case "attempt.superseded" if entry.detail.get("cause") == Cause.INTENT_CANCELED:
             return NEXT_INTENT
+        case "hold.kept" | "attempt.not_sent" if entry.rule in CLOSES:
+            return BY_CLOSE[entry.what]
         case "attempt.sending":
             return KEPT_BY_CAUSE.get(str(entry.detail.get("cause")), entry.what)
         case _:

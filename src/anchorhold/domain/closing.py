@@ -126,6 +126,20 @@ def _fits_refusal(row: Row, answer: Answer) -> bool:
     return in_codes and (not row.http or answer.status in row.http)
 
 
+def conditions(row: Row) -> str:
+    """When the row fits, in words."""
+    if row.without is not None:
+        return row.without.replace("_", " ")
+    named = [
+        "Stripe shows it as " + " or ".join(sorted(row.intent)) if row.intent else "",
+        "HTTP " + " or ".join(map(str, sorted(row.http))) if row.http else "",
+        "code " + " or ".join(sorted(row.codes)) if row.codes else "",
+        "nothing was sent" if row.nothing_sent else "",
+        " or ".join(sorted(row.not_sent)).replace("_", " "),
+    ]
+    return ", ".join(part for part in named if part) or "anything else"
+
+
 @dataclass(frozen=True, slots=True)
 class Held:
     """An invoice that is held to be closed or changed; amounts in minor units.

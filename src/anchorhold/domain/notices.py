@@ -76,6 +76,10 @@ NOTICES: Final = (
         "Stripe refused the customer, the payment method or the amount.",
         "Change what it names, or close the invoice.",
         _BY_WORDS, "the same request would be refused again"),
+    Row("close.refused", Weight.TASK,
+        "Stripe would not cancel the PaymentIntent of an invoice that was to end.",
+        "Connect the right Stripe account or key and close it again, or write it off.",
+        _BY_WORDS, "what can still be paid must not be closed"),
     Row("charge.unidentifiable", Weight.WARNING,
         "Stripe's answer to a charge never came, and it named no PaymentIntent.",
         "Nothing: Stripe is asked until it shows the charge or a day is over; until then nothing "

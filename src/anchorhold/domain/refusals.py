@@ -225,6 +225,11 @@ class Code(Coded):
         "Notice {notice} can be resolved only with words that say how.",
         "Give them with --resolution, or give the money back with --refund.",
     )
+    REASON_MISSING = Row(
+        Kind.INPUT,
+        "To {act}, it has to be said why or how.",
+        "Give --reason or --reference with some words; they are kept in the story.",
+    )
     CONFIRMATION_MISSING = Row(
         Kind.INPUT,
         "Nobody can be asked whether to {act}, because this is no terminal.",

@@ -36,8 +36,9 @@ _SPEND = """
 _PAY_AND_CLOSE = """
 , paid AS (
     INSERT INTO anchorhold.payment
-           (account_id, livemode, id, invoice_id, amount, currency, source, elsewhere)
-    SELECT account_id, livemode, %(payment_id)s, id, remaining, currency, %(source)s,
+           (account_id, livemode, id, invoice_id, amount, amount_applied, currency, source,
+            elsewhere)
+    SELECT account_id, livemode, %(payment_id)s, id, remaining, remaining, currency, %(source)s,
            %(reference)s
       FROM own
      WHERE %(source)s::text IS NOT NULL AND remaining > 0

@@ -17,6 +17,7 @@ from anchorhold.domain.scope import Scope
 from anchorhold.domain.timing import Timing
 from anchorhold.engine.charge import Charged
 from anchorhold.engine.claim import claim_due
+from anchorhold.engine.credit import settle_without_stripe
 from anchorhold.engine.deps import Connected, Deps
 from anchorhold.engine.prepare import Prepared, prepare_intent, set_up_customer
 from anchorhold.store import customers, intents
@@ -78,9 +79,10 @@ async def collect_batch(
 ) -> Batch:
     """Up to `limit` customers were set up, intents prepared and invoices charged, once each.
 
-    A full batch wakes the next one before it charges; each claim leaves a wake-up for the end of
-    its hold. Nothing is claimed while `breaker` is open, as nothing could be sent, or once `stop`
-    has asked.
+    What credit covers, or where nothing is due, is settled before anything is claimed. A full
+    batch wakes the next one before it charges; each claim leaves a wake-up for the end of its
+    hold. Nothing is claimed while `breaker` is open, as nothing could be sent, or once `stop` has
+    asked.
     """
     wake = wake or Nobody()
     connected = await deps.providers.of(scope)
@@ -91,6 +93,8 @@ async def collect_batch(
     allowed = await _allowed(deps, scope, wake, breaker, limit)
     if stop is not None and stop.asked:
         allowed = 0
+    if allowed:
+        await settle_without_stripe(deps, scope, limit=limit)
     directly = connected.charge_mode is ChargeMode.DIRECT
     claims = (
         await _claim(deps, scope, wake, allowed, full=limit, directly=directly) if allowed else []
