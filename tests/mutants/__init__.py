@@ -1,0 +1,1 @@
+"""Mutation tests: the code is made wrong in one place, and some test has to notice."""
