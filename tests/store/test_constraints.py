@@ -68,6 +68,15 @@ WEBHOOK = """
                                         took_ms, excerpt)
     SELECT account_id, livemode, id, 1, '200', 'O1', 9, '' FROM delivery
 """
+INTAKE = """
+    WITH secret AS (
+        INSERT INTO anchorhold.signing_secret (account_id, livemode, id, secret, last4)
+        VALUES ('acc_ours', false, 'sgn_1', 'sealed', '1234') RETURNING *
+    )
+    INSERT INTO anchorhold.event_delivery (account_id, livemode, id, verdict, signature, secret_id,
+                                           event_id, event_type, bytes, source)
+    SELECT account_id, livemode, 'edl_1', 'good', 'valid', id, 'evt_1', 'x', 9, '::1' FROM secret
+"""
 
 ILLEGAL: Mapping[str, tuple[str, ...]] = {
     "account_charge_mode_check": (changed("account", "charge_mode = 'hosted'"),),
@@ -187,6 +196,20 @@ ILLEGAL: Mapping[str, tuple[str, ...]] = {
     "payment_source_check": (changed("payment", "source = 'rumour'"),),
     "notice_pkey": (another("notice", subject="another"),),
     "notice_once": (another("notice", id="ntc_another"),),
+    "signing_secret_pkey": (another("signing_secret"),),
+    "event_delivery_pkey": (another("event_delivery"),),
+    "event_delivery_verdict_check": (changed("event_delivery", "verdict = 'strange'"),),
+    "event_delivery_signature_check": (
+        changed("event_delivery", "signature = 'strange', verdict = 'forged', secret_id = NULL, "
+                "event_id = NULL, event_type = NULL"),
+    ),
+    "only_signed_is_believed": (
+        changed("event_delivery", "secret_id = NULL"),
+        changed("event_delivery", "event_id = NULL, event_type = NULL"),
+    ),
+    "unsigned_names_nothing": (
+        changed("event_delivery", "signature = 'forged', verdict = 'forged', secret_id = NULL"),
+    ),
     "webhook_endpoint_pkey": (another("webhook_endpoint", url="https://example.com/other"),),
     "webhook_endpoint_url": (another("webhook_endpoint", id="whe_another"),),
     "webhook_endpoint_url_check": (changed("webhook_endpoint", "url = 'ftp://example.com'"),),
@@ -286,4 +309,5 @@ async def _rows(scene: Scene) -> None:
     assert await news.ask(scene.db, OURS, payment, amount=50)
     scene.any_sql(CREDIT)
     scene.any_sql(WEBHOOK)
+    scene.any_sql(INTAKE)
     scene.sql(lost.OPEN, **OURS.params)

@@ -8,6 +8,7 @@ from enum import Enum
 
 import pytest
 
+from anchorhold.domain import event_delivery
 from anchorhold.domain.account import AfterPresumedNone, ChargeMode, SweepMode
 from anchorhold.domain.attempt import CLAIMS_FROM, AttemptKind, AttemptState, Cause
 from anchorhold.domain.disputes import Dispute
@@ -35,8 +36,8 @@ COLUMNS: dict[tuple[str, str], set[str]] = {
     ("attempt", "found_status"): {status for found in CLAIMS_FROM.values() for status in found},
     ("payment", "source"): set(Source),
     ("webhook_delivery", "state"): set(DeliveryState),
-    ("event_delivery", "verdict"): set(Verdict),
-    ("event_delivery", "signature"): set(Signature),
+    ("event_delivery", "verdict"): set(event_delivery.Verdict),
+    ("event_delivery", "signature"): set(event_delivery.Signature),
     ("account", "charge_mode"): set(ChargeMode),
     ("attempt", "charge_mode"): set(ChargeMode),
     ("recovery", "phase"): set(Phase),

@@ -10,8 +10,19 @@ import pytest_asyncio
 from psycopg import AsyncConnection
 
 from anchorhold.domain.attempt import AttemptKind, AttemptState
+from anchorhold.domain.event import StripeEvent
+from anchorhold.domain.event_delivery import Verdict
 from anchorhold.domain.hold import Claim, Token
-from anchorhold.domain.ids import AttemptId, CustomerId, InvoiceId
+from anchorhold.domain.ids import (
+    AttemptId,
+    CustomerId,
+    DeliveryId,
+    EndpointId,
+    EventDeliveryId,
+    InvoiceId,
+    MessageId,
+    SigningSecretId,
+)
 from anchorhold.domain.intent import Unprepared
 from anchorhold.domain.invoice import InvoiceStatus, PaymentStatus
 from anchorhold.domain.payment import Source
@@ -19,12 +30,17 @@ from anchorhold.domain.timing import Timing
 from anchorhold.store import (
     attempts,
     checks,
+    closes,
     customers,
+    event_deliveries,
     follows,
     holds,
     intents,
     invoices,
     lost_intents,
+    messages,
+    metrics,
+    pages,
     payments,
     recoveries,
     views_attempts,
@@ -33,16 +49,19 @@ from anchorhold.store import (
     views_journal,
     views_notices,
     views_payments,
+    views_webhooks,
     watches,
 )
+from anchorhold.store import credits as credit
 from anchorhold.store.customers import Unready
 from anchorhold.store.db import Db
 from anchorhold.store.follows import Followed
 from anchorhold.store.invoices import NewInvoice
+from anchorhold.store.messages import Due, Try
 from anchorhold.store.views_invoices import InvoiceFilter
 from anchorhold.store.watches import Watched
 from tests import database as databases
-from tests.store import lost, million
+from tests.store import closing, direct, lost, million
 from tests.store.explain import ALONE, GENERIC, ExplainDb
 from tests.store.million import number
 from tests.store.scene import ACTOR, DECLINE, NO_TRACE, OURS, success
@@ -119,9 +138,18 @@ async def _take_checks(db: Db) -> Any:
 
 
 ANY = InvoiceFilter()
+LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
+DUE = Due(DeliveryId(f"dlv_{180:026}"), EndpointId("whe_1"), "https://example.com", b"", None, 1, 0,
+          LONG_AGO, MessageId("msg"), "invoice.paid", LONG_AGO, 1, {})  # fmt: skip
+DELIVERY = event_deliveries.Delivery(
+    EventDeliveryId("edl_new"), "valid", 9, "::1", SigningSecretId("sgn_1"), 0, "evt_new", "x"
+)
+EVENT = StripeEvent("evt_new", "payment_intent.succeeded", 1, "pi_1")
+TRY = Try("O5", "500", 12, "", delivered=False, wait_s=300)
 
 # fmt: off
 CASES = (
+    *(Case(*row) for row in direct.cases(TIMING, LIMIT)),
     Case("holds.claim_due", 2500, lambda db, _: holds.claim_due(
         db, OURS, TIMING, limit=LIMIT, actor=ACTOR)),
     Case("holds.claim", 60, lambda db, _: holds.claim(
@@ -131,6 +159,30 @@ CASES = (
     Case("holds.end", 100, lambda db, held: holds.end(
         db, held.stale, NO_TRACE, states=frozenset({AttemptState.UNKNOWN}),
         statuses=frozenset({InvoiceStatus.OPEN}), actor=ACTOR)),
+    Case("closes.claim", 60, lambda db, _: closes.claim(
+        db, OURS, TIMING, inv("due"), AttemptKind.CLOSE, actor=ACTOR)),
+    Case("closes.release", 100, lambda db, _: _closing(db, closing.release)),
+    Case("closes.write_off_under_way", 60, lambda db, held: closes.write_off_under_way(
+        db, OURS, held.stale.invoice_id, reason="x", actor=ACTOR)),
+    Case("final_writes.finish", 100, lambda db, _: _closing(db, closing.finish)),
+    Case("final_writes.amend", 100, lambda db, _: _closing(db, closing.amend)),
+    Case("credits.give", 60, lambda db, _: _give(db)),
+    Case("credits.balances", 100, lambda db, _: _given(db, lambda: credit.balances(
+        db, OURS, CustomerId(f"cus_{7:026}")))),
+    Case("credits.entries", 100, lambda db, _: _given(db, lambda: credit.entries(
+        db, OURS, CustomerId(f"cus_{7:026}"), limit=LIMIT))),
+    Case("credits.covers", 100, lambda db, _: _given(db, lambda: credit.covers(
+        db, OURS, inv("due"))), finds=False),
+    Case("credits.without_stripe", 300, lambda db, _: _given(db, lambda: credit.without_stripe(
+        db, OURS, limit=LIMIT)), finds=False),
+    Case("pages.open_page", 100, lambda db, _: pages.open_page(
+        db, OURS, inv("due"), actor=ACTOR)),
+    Case("pages.take_unprepared", 60, lambda db, _: pages.take_unprepared(
+        db, OURS, inv("unprepared"), page=False, lease_s=60)),
+    Case("pages.given_back", 60, lambda db, _: pages.given_back(
+        db, OURS, inv("paid")), finds=False),
+    Case("pages.abandon_intent", 60, lambda db, _: pages.abandon_intent(
+        db, OURS, inv("due"), reason="x", actor=ACTOR), finds=False),
     Case("attempts.late_decline", 60, lambda db, held: attempts.late_decline(
         db, held.stale, DECLINE, actor=ACTOR)),
     Case("payments.settle", 100, lambda db, held: payments.settle(
@@ -140,11 +192,16 @@ CASES = (
     Case("checks.facts", 60, lambda db, held: checks.facts(db, OURS, inv("stale"))),
     Case("checks.keep", 60, lambda db, held: checks.keep(
         db, held.stale, rule="S14", error="", actor=ACTOR, follows=False)),
+    Case("metrics.holds", 1500, lambda db, _: metrics.holds(db, TIMING)),
+    Case("metrics.parks_without_hold", 10, lambda db, _: metrics.parks_without_hold(db),
+         finds=False),
+    Case("metrics.followed", 4000, lambda db, _: metrics.followed(db)),
+    Case("metrics.open_notices", 500, lambda db, _: metrics.open_notices(db)),
     Case("follows.take", 2000, lambda db, _: follows.take(db, OURS, limit=LIMIT)),
     Case("follows.take", 60, lambda db, _: follows.take(
         db, OURS, limit=1, invoice_id=inv("followed")), "of one"),
     Case("follows.end", 60, lambda db, _: follows.end(
-        db, OURS, _followed(), decline=None, canceled=True, actor=ACTOR)),
+        db, OURS, _followed(), decline=None, canceled=True, rule="F3", actor=ACTOR)),
     Case("watches.take", 3000, lambda db, _: watches.take(db, OURS, limit=LIMIT)),
     Case("watches.follow", 60, lambda db, _: watches.follow(
         db, OURS, _watched(), rule="W2", actor=ACTOR)),
@@ -231,11 +288,28 @@ CASES = (
         db, OURS, invoice_id=None, after=None, limit=LIMIT)),
     Case("views_payments.page", 60, lambda db, _: views_payments.page(
         db, OURS, invoice_id=InvoiceId(f"inv_{100_000:026}"), after=None, limit=LIMIT), "of one"),
+    Case("messages.make", 4000, lambda db, _: messages.make(db, OURS, limit=LIMIT)),
+    Case("messages.take", 2500, lambda db, _: messages.take(db, OURS, limit=LIMIT)),
+    Case("messages.end_try", 60, lambda db, _: messages.end_try(db, OURS, DUE, TRY)),
+    Case("messages.resend", 60, lambda db, _: messages.resend(
+        db, OURS, DeliveryId(f"dlv_{192:026}"))),
+    Case("messages.replay", 2000, lambda db, _: messages.replay(
+        db, OURS, EndpointId("whe_1"), since=LONG_AGO, until=LONG_AGO), finds=False),
+    Case("event_deliveries.take_in", 60, lambda db, _: event_deliveries.take_in(
+        db, OURS, DELIVERY, "acct_1", EVENT, kept=True)),
+    Case("event_deliveries.refuse", 60, lambda db, _: event_deliveries.refuse(
+        db, OURS, replace(DELIVERY, event_id=None, event_type=None, secret_id=None,
+                          signature="forged"), Verdict.FORGED)),
+    Case("event_deliveries.prune", 600, lambda db, _: event_deliveries.prune(
+        db, OURS, keep_days=30, limit=LIMIT)),
+    Case("views_webhooks.deliveries", 1000, lambda db, _: views_webhooks.deliveries(
+        db, OURS, endpoint_id=None, state=None, after=None, limit=LIMIT)),
 )
 """Every statement about a big table, with about half as much again as it touched."""
 # fmt: on
 
 TOTALS = {
+    "views_webhooks.count",
     "views_attempts.count",
     "views_customers.count",
     "views_invoices.count",
@@ -245,6 +319,15 @@ TOTALS = {
 """A total reads every row that it counts. Only a person's table shows one, once."""
 
 SMALL = {
+    "accounts.set_modes",
+    "signing_secrets.active",
+    "signing_secrets.add",
+    "signing_secrets.all_of",
+    "endpoints.add",
+    "endpoints.all_of",
+    "endpoints.remove",
+    "endpoints.rotate",
+    "endpoints.switch_on",
     "accounts.accept",
     "accounts.all_accounts",
     "accounts.connect",
@@ -253,6 +336,8 @@ SMALL = {
     "accounts.refuse",
     "accounts.scopes",
     "checks.now",
+    "metrics.connections",
+    "metrics.jobs_waiting",
     "recoveries.advance",
     "recoveries.begin",
     "recoveries.doubt",
@@ -269,6 +354,22 @@ PARTS = {"checks._invoice": "checks.facts", "checks._attempts": "checks.facts"}
 def test_every_statement_about_a_big_table_is_in_the_table() -> None:
     wanted = {PARTS.get(row.function, row.function) for row in statements()}
     assert {case.function for case in CASES} == wanted - TOTALS - SMALL
+
+
+async def _closing(db: Db, write: Callable[..., Coroutine[Any, Any, Any]]) -> Any:
+    held = await closes.claim(db, OURS, TIMING, inv("due"), AttemptKind.CLOSE, actor=ACTOR)
+    return await write(db, OURS, None, [held])
+
+
+async def _give(db: Db) -> Any:
+    return await credit.give(
+        db, OURS, CustomerId(f"cus_{7:026}"), amount=5, currency="eur", reason="x", actor=ACTOR
+    )
+
+
+async def _given(db: Db, read: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
+    await _give(db)
+    return await read()
 
 
 async def _named(db: Db) -> Any:

@@ -98,7 +98,9 @@ async def _recheck_and_save(db: Db, claim: Claim) -> None:
         db,
         SCOPE,
         claim.token.invoice_id,
-        Success(claim.intent_id, claim.amount, 0, claim.currency, "ch_1", claim.token.attempt_id),
+        Success(
+            claim.intent_id or "", claim.amount, 0, claim.currency, "ch_1", claim.token.attempt_id
+        ),
         Source.ANSWER,
         actor="bench",
         rule="A1",

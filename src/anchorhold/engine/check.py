@@ -78,10 +78,19 @@ async def _act_on_all(
     now = await checks.facts(deps.db, facts.token.scope, facts.token.invoice_id)
     if now is None or now.live or now.token.attempt_id != facts.token.attempt_id:
         return going_on[-1].id if going_on else None
-    rest = found - {Found.PAID, Found.REFUNDED} or frozenset({Found.NOTHING})
-    row = decide(rest, now.status, trace_of(now, seen, deps.timing))[-1]
+    row = decide(_rest(facts, seen), now.status, trace_of(now, seen, deps.timing))[-1]
     await _act(deps, connected, now, seen, row)
     return row.id
+
+
+def _rest(facts: HoldFacts, seen: Evidence) -> frozenset[Found]:
+    """What is found besides the successes, which have their payment rows by now."""
+    rest = find(facts, seen) - {Found.PAID, Found.REFUNDED}
+    return rest or frozenset({Found.NOTHING})
+
+
+def _succeeded(seen: Evidence) -> frozenset[str]:
+    return frozenset(i.id for i in seen.intents if i.status is IntentStatus.SUCCEEDED)
 
 
 async def _record(deps: Deps, facts: HoldFacts, seen: Evidence, row: Row) -> None:
@@ -197,7 +206,8 @@ async def _presume(
     """Listed once more, then the park ends by one compare-and-set (S12); news: keep."""
     again = await look(deps, connected, facts)
     trace = trace_of(facts, again, deps.timing)
-    if decide(find(facts, again), facts.status, trace)[-1].act is not Act.PRESUME:
+    news = _succeeded(again) - _succeeded(seen)
+    if news or decide(_rest(facts, again), facts.status, trace)[-1].act is not Act.PRESUME:
         await _keep(deps, facts, again, row)
         return
     await _end(deps, facts, _presumed(facts, row))

@@ -118,9 +118,10 @@ async def connection(db: Db, scope: Scope) -> Connection | None:
     """The connection of a mode, or None when it was never connected."""
     return await db.one(
         """
-        SELECT c.stripe_account, c.secret_key, c.key_fingerprint, c.refused_at, a.charge_mode
+        SELECT c.stripe_account, c.secret_key, c.key_fingerprint, c.refused_at,
+               account.charge_mode
           FROM anchorhold.connection c
-          JOIN anchorhold.account a ON a.id = c.account_id
+          JOIN anchorhold.account ON account.id = c.account_id
          WHERE c.account_id = %(account_id)s AND c.livemode = %(livemode)s
         """,
         Connection,
