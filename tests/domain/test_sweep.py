@@ -7,6 +7,7 @@ from itertools import combinations
 
 import pytest
 
+from anchorhold.domain.account import ChargeMode
 from anchorhold.domain.answer import Decline, IntentStatus, IntentView
 from anchorhold.domain.attempt import UNPROVEN, AttemptFacts, AttemptKind, AttemptState
 from anchorhold.domain.hold import Token
@@ -19,6 +20,7 @@ from anchorhold.domain.sweep import (
     Evidence,
     Found,
     HoldFacts,
+    Trace,
     Unread,
     decide,
     find,
@@ -73,7 +75,8 @@ def test_every_row_has_a_test() -> None:
 
 def test_the_rows_stand_in_the_order_of_the_protocol() -> None:
     assert [row.id for row in SWEEP] == [
-        "S15", "S14", "S13", "S2", "S1", "S4", "S3", "S5", "S7", "S6", "S6b", "S8", "S9",
+        "S15", "S14", "S13", "S2", "S1", "S4", "S3", "S5", "S7", "S6", "S6b", "S8", "S9", "S10",
+        "S11", "S12",
     ]  # fmt: skip
 
 
@@ -85,17 +88,28 @@ READABLE = [
 FINDINGS = [frozenset({alone}) for alone in UNREADABLE] + READABLE
 
 
+@pytest.mark.parametrize("trace", Trace)
 @pytest.mark.parametrize("status", InvoiceStatus)
-def test_after_what_goes_on_every_finding_ends_in_one_row(status: InvoiceStatus) -> None:
+def test_after_what_goes_on_every_finding_ends_in_one_row(
+    status: InvoiceStatus, trace: Trace
+) -> None:
     for found in FINDINGS:
         rest = found - {Found.PAID, Found.REFUNDED} or frozenset({Found.NOTHING})
-        *before, last = decide(rest, status)
+        if rest == {Found.DECLINED} and status is not OPEN:
+            continue  # what was declined is shown as well, and cancelled first
+        *before, last = decide(rest, status, trace)
         assert not before
         assert not last.goes_on
 
 
 def test_no_row_is_dead() -> None:
-    reached = {row.id for f in FINDINGS for status in InvoiceStatus for row in decide(f, status)}
+    reached = {
+        row.id
+        for found in FINDINGS
+        for status in InvoiceStatus
+        for trace in Trace
+        for row in decide(found, status, trace)
+    }
     assert reached == {row.id for row in SWEEP}
 
 
@@ -227,3 +241,31 @@ def test_the_own_intent_is_the_one_that_the_attempt_knew() -> None:
 def test_a_success_on_a_paid_invoice_ends_its_hold() -> None:
     assert rules(PAID, Found.PAID) == [("S1", Act.SETTLE)]
     assert rules(PAID, Found.NOTHING) == [("S9", Act.CLEAR)]
+
+
+NOTHING = frozenset({Found.NOTHING})
+
+
+@pytest.mark.parametrize("status", InvoiceStatus)
+def test_s10_nothing_is_fenced_while_the_key_can_tell(status: InvoiceStatus) -> None:
+    (row,) = decide(NOTHING, status, Trace.FENCEABLE)
+    assert (row.id, row.act) == ("S10", Act.FENCE)
+
+
+@pytest.mark.parametrize("status", InvoiceStatus)
+def test_s11_nothing_waits_for_its_day(status: InvoiceStatus) -> None:
+    (row,) = decide(NOTHING, status, Trace.WAITS)
+    assert (row.id, row.act) == ("S11", Act.KEEP)
+
+
+@pytest.mark.parametrize("status", InvoiceStatus)
+def test_s12_after_its_day_nothing_is_presumed_none(status: InvoiceStatus) -> None:
+    (row,) = decide(NOTHING, status, Trace.DAY_OVER)
+    assert (row.id, row.act) == ("S12", Act.PRESUME)
+
+
+def test_s5_a_debit_that_a_direct_attempt_did_not_make_never_ends_its_hold() -> None:
+    direct = replace(FACTS, own=replace(OWN, charge_mode=ChargeMode.DIRECT, intent_id=None))
+    found = find(direct, Evidence(intents=(intent(IntentStatus.PROCESSING),)))
+    assert found == {Found.SECOND}
+    assert decide(found, OPEN, Trace.FENCEABLE)[-1].id == "S5"

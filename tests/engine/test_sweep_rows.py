@@ -6,7 +6,7 @@ from anchorhold.domain.ids import InvoiceId
 from anchorhold.domain.sweep import SWEEP
 from anchorhold.twin.faults import FaultKind, Rule
 from tests.domain.tables import rows_without_a_test
-from tests.engine import test_sweep_reads
+from tests.engine import test_direct_rows, test_sweep_reads
 from tests.engine.left import Left, journal, left, notices
 from tests.engine.lost import (
     comes_to_rest,
@@ -32,7 +32,8 @@ from tests.engine.stripe_side import (
 
 def test_every_row_has_a_test() -> None:
     untested = rows_without_a_test(sys.modules[__name__], (row.id for row in SWEEP))
-    assert not rows_without_a_test(test_sweep_reads, untested)
+    untested = rows_without_a_test(test_sweep_reads, untested)
+    assert not rows_without_a_test(test_direct_rows, untested)
 
 
 async def test_s1_a_lost_payment_is_settled_and_credited_to_its_attempt(world: Rig) -> None:
