@@ -9,7 +9,7 @@ UV := $(BIN)/uv pip
 TESTS ?= tests
 WORKERS ?= $(shell nproc)
 
-.PHONY: help setup demo test check lint format types imports bench soak measure-lost-charge docs lock clean
+.PHONY: help setup demo test check lint format types imports bench soak measure-lost-charge model mutants docs lock clean
 
 help: ## Say what there is to make
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
@@ -61,6 +61,12 @@ bench: .venv/dev ## Measure the charge path beside pgbench; writes bench/RESULTS
 
 measure-lost-charge: .venv/dev ## Kill a worker in mid-charge and wait until all is settled, at default times (6 minutes)
 	$(BIN)/python bench/lost_charge.py --write docs/proof/lost-charge.md
+
+model: .venv/dev ## Search every state of the models, the long searches too (MODES=direct; minutes)
+	for mode in $(or $(MODES),prepared direct adr); do $(BIN)/python -m anchorhold.sim.model --mode $$mode --long --minutes 10 || exit 1; done
+
+mutants: .venv/dev ## Make the code wrong in one place at a time (ROOM=domain, store or sql; NAMES=…; minutes)
+	nice -n 19 $(BIN)/python -m tests.mutants$(if $(filter sql,$(ROOM)),.sql, $(or $(ROOM),domain)) $(NAMES)
 
 docs: .venv/dev ## Write the pages that are generated from the code
 	$(BIN)/python docs/generate.py

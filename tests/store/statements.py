@@ -2,13 +2,16 @@
 
 import ast
 import importlib
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeGuard
 
-STORE = Path(__file__).parents[2] / "src" / "anchorhold" / "store"
+PACKAGE = Path(__file__).parents[2] / "src" / "anchorhold"
+STORE = Path(os.environ.get("ANCHORHOLD_TEST_SOURCE", PACKAGE)) / "store"
+"""The source as it was written: where mutants of it are tested, another place."""
 
 
 @dataclass(frozen=True)
