@@ -20,8 +20,9 @@ WANTED = """
     invoice import, invoice list, invoice show, invoice story, invoice collect
     hold list, hold explain, hold check
     attempt list
-    payment list
-    notice list
+    payment list, payment show, payment refund
+    notice list, notice show, notice resolve
+    event list, event show
 """
 
 

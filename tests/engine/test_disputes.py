@@ -117,7 +117,7 @@ async def test_a_written_off_invoice_stays_written_off(world: Rig) -> None:
 
 async def debited(world: Rig, method: str, kind: str = "sepa_debit") -> InvoiceId:
     """A debit of ours is processing."""
-    currency = {"sepa_debit": "eur", "us_bank_account": "usd", "bacs_debit": "gbp"}[kind]
+    currency = {"sepa_debit": "eur", "us_bank_account": "usd"}[kind]
     world.sql(f"UPDATE anchorhold.connection SET payment_method_types = '{{card,{kind}}}'")
     invoice = await world.invoice(method=method, currency=currency)
     await world.prepare()
@@ -171,8 +171,7 @@ async def test_case_e4_a_debit_that_fails_is_not_tried_again_by_itself(world: Ri
 
 @pytest.mark.parametrize(
     ("kind", "method"),
-    [("sepa_debit", "pm_failed_de"), ("us_bank_account", "pm_usBankAccount_insufficientFunds"),
-     ("bacs_debit", "pm_bacsDebit_insufficientFunds")],
+    [("sepa_debit", "pm_failed_de"), ("us_bank_account", "pm_usBankAccount_insufficientFunds"),],
 )  # fmt: skip
 async def test_a_debit_that_fails_late_is_its_attempts_decline(
     world: Rig, kind: str, method: str

@@ -21,6 +21,7 @@ from anchorhold.cli.lookup import the_customer, the_invoice
 from anchorhold.cli.output import Column, Listing, line, print_json, show_list, show_one
 from anchorhold.cli.session import Session, session
 from anchorhold.domain.invoice import InvoiceStatus, PaymentStatus
+from anchorhold.engine.repair import look_once
 from anchorhold.store import views_attempts, views_invoices, views_journal, views_payments
 from anchorhold.store.views_invoices import InvoiceFilter, InvoiceView
 
@@ -124,9 +125,14 @@ def _columns(desk: Session) -> Sequence[Column[InvoiceView]]:
 
 @verb(app, "show", "anchorhold invoice show inv_…", "anchorhold invoice show R-1001 -o json")
 async def show(call: Call, name: Name) -> None:
-    """Show one invoice: where it stands, what is known, what happens next."""
+    """Show one invoice: where it stands, what is known, what happens next.
+
+    While something is under way Stripe is asked first, once a minute at most.
+    """
     async with session(call) as desk:
         invoice = await the_invoice(desk, name)
+        if await look_once(desk.app.deps, desk.scope, invoice.id) is not None:
+            invoice = await the_invoice(desk, name)
         attempts = await views_attempts.page(
             desk.db, desk.scope, state=None, invoice_id=invoice.id, after=None, limit=5
         )

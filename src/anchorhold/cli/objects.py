@@ -10,14 +10,18 @@ from enum import Enum
 from typing import Any, Final
 
 from anchorhold.cli import words
+from anchorhold.domain.notices import about
+from anchorhold.domain.refund import standing
 from anchorhold.domain.timing import Timing
 from anchorhold.store.accounts import Account
 from anchorhold.store.views_attempts import AttemptView
 from anchorhold.store.views_customers import CustomerView
+from anchorhold.store.views_events import EventRow
 from anchorhold.store.views_invoices import InvoiceView
 from anchorhold.store.views_journal import JournalEntry
 from anchorhold.store.views_notices import NoticeView
 from anchorhold.store.views_payments import PaymentView
+from anchorhold.store.views_refunds import RefundRowView
 
 Object = dict[str, object]
 
@@ -87,7 +91,19 @@ def attempt(view: AttemptView) -> Object:
 def payment(view: PaymentView) -> Object:
     """A payment."""
     display = _display(view.currency, amount=view.amount, amount_refunded=view.amount_refunded)
-    return {"object": "payment", **_columns(view), "display": display}
+    status = standing(view.amount, view.amount_refunded, view.dispute).value
+    return {"object": "payment", **_columns(view), "status": status, "display": display}
+
+
+def refund(view: RefundRowView) -> Object:
+    """A refund."""
+    display = _display(view.currency, amount=view.amount)
+    return {"object": "refund", **_columns(view), "display": display}
+
+
+def event(view: EventRow) -> Object:
+    """An event of Stripe's."""
+    return {"object": "event", **_columns(view)}
 
 
 def customer(view: CustomerView) -> Object:
@@ -96,8 +112,10 @@ def customer(view: CustomerView) -> Object:
 
 
 def notice(view: NoticeView) -> Object:
-    """A notice."""
-    return {"object": "notice", **_columns(view)}
+    """A notice, in our own words."""
+    row = about(view.code)
+    told = {"weight": row.weight.value, "happened": row.happened, "to_do": row.to_do}
+    return {"object": "notice", **_columns(view), **told}
 
 
 def account(view: Account) -> Object:

@@ -28,7 +28,7 @@ async def tick_(
     ] = False,
     account: Annotated[str | None, typer.Option("--account", help="Only this account.")] = None,
 ) -> None:
-    """Look through everything once: stale holds, followed PaymentIntents, refused keys.
+    """Look through everything once: stale holds, followed PaymentIntents, events, refused keys.
 
     Workers do this every hour by themselves. It reads at Stripe and settles, releases or keeps;
     it sends no charge. Safe at any time, also beside workers.
@@ -54,6 +54,12 @@ async def _tick(process: App, scope: Scope) -> Object:
         "checks_by_rule": done.swept.rows,
         "followed": sum(done.followed.values()),
         "followed_by_rule": done.followed,
+        "watched": sum(done.watched.values()),
+        "watched_by_rule": done.watched,
+        "events": done.audited.read,
+        "events_by_rule": done.audited.rows,
+        "refunds": done.audited.refunds,
+        "events_stopped": done.audited.stopped,
         "stopped": done.swept.stopped,
         "account_refused": done.account_refused,
     }
@@ -83,6 +89,10 @@ async def _due(process: App, scope: Scope) -> Object:
 def _screen(scope: Scope, data: Object) -> None:
     word = "would check" if data["dry_run"] else "checked"
     print(f"{named(scope)}: {word} {data['checks']} holds and {data['followed']} followed intents")
+    if not data["dry_run"]:
+        print(f"read {data['events']} new events of Stripe's")
+    if data.get("events_stopped"):
+        print(f"events: {data['events_stopped']}; the next tick goes on there")
     if data.get("stopped"):
         print(f"stopped early: {data['stopped']}")
     if data.get("account_refused"):

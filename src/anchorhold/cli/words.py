@@ -11,6 +11,7 @@ from anchorhold.domain.invoice import BlockedReason, Collection, InvoiceStatus, 
 from anchorhold.domain.money import Money
 from anchorhold.domain.next_check import next_check_at
 from anchorhold.domain.outcome import Meaning
+from anchorhold.domain.refund import RefundState
 from anchorhold.domain.timing import Timing
 from anchorhold.store.views_invoices import InvoiceView
 
@@ -198,3 +199,14 @@ MEANINGS = {
 def meaning(how: Meaning) -> str:
     """What came of charges, behind their number."""
     return MEANINGS.get(how, "answered by the PaymentIntent")
+
+
+def refund_state(state: RefundState) -> str:
+    """How far a refund is, in words that never say it is lost."""
+    said = {
+        RefundState.REQUESTED: "being confirmed with Stripe",
+        RefundState.NOT_MADE: "not made: Stripe showed nothing for it",
+        RefundState.REQUIRES_ACTION: "waits for the customer's bank details",
+        RefundState.FAILED: "failed: the customer has no money back",
+    }
+    return said.get(state, state.value)

@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Final
 
 from anchorhold.domain.answer import NothingSent, Refused, Result, Shown
+from anchorhold.domain.disputes import Dispute
 from anchorhold.domain.ids import InvoiceId, PaymentId
 
 METADATA_REFUND: Final = "anchorhold_refund_id"
@@ -55,6 +56,7 @@ class Refundable:
     stripe_account: str | None
     amount: int
     amount_refunded: int
+    amount_applied: int
     currency: str
     dispute: str | None
     seq: int
@@ -63,6 +65,38 @@ class Refundable:
     def left(self) -> int:
         """What can still be given back, in minor units."""
         return self.amount - self.amount_refunded
+
+    @property
+    def too_much(self) -> int:
+        """What of it counts towards no invoice and is not given back yet, in minor units."""
+        return max(0, self.left - self.amount_applied)
+
+
+class Standing(StrEnum):
+    """What a payment says of itself, in one word."""
+
+    SUCCEEDED = "succeeded"
+    PARTLY_REFUNDED = "partly_refunded"
+    REFUNDED = "refunded"
+    DISPUTED = "disputed"
+    """The bank decides about it."""
+    CHARGED_BACK = "charged_back"
+    """The dispute was lost, or the debit was returned."""
+
+
+def standing(amount: int, amount_refunded: int, dispute: Dispute | None) -> Standing:
+    """The word for a payment; amounts in minor units. A dispute says more than a refund."""
+    match dispute:
+        case Dispute.LOST:
+            return Standing.CHARGED_BACK
+        case Dispute.OPEN | Dispute.INQUIRY:
+            return Standing.DISPUTED
+        case _ if amount_refunded >= amount:
+            return Standing.REFUNDED
+        case _ if amount_refunded:
+            return Standing.PARTLY_REFUNDED
+        case _:
+            return Standing.SUCCEEDED
 
 
 class After(StrEnum):

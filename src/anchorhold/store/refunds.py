@@ -37,8 +37,8 @@ async def facts(db: Db, scope: Scope, payment_id: PaymentId) -> Refundable | Non
     return await db.one(
         """
         SELECT p.id AS payment_id, p.invoice_id, p.stripe_intent_id AS intent_id,
-               p.stripe_account, p.amount, p.amount_refunded, p.currency, p.dispute,
-               p.refund_seq AS seq
+               p.stripe_account, p.amount, p.amount_refunded, p.amount_applied, p.currency,
+               p.dispute, p.refund_seq AS seq
           FROM anchorhold.payment p
          WHERE p.account_id = %(account_id)s AND p.livemode = %(livemode)s
            AND p.id = %(payment_id)s
@@ -54,8 +54,8 @@ async def by_intent(db: Db, scope: Scope, intent_id: str) -> Refundable | None:
     return await db.one(
         """
         SELECT p.id AS payment_id, p.invoice_id, p.stripe_intent_id AS intent_id,
-               p.stripe_account, p.amount, p.amount_refunded, p.currency, p.dispute,
-               p.refund_seq AS seq
+               p.stripe_account, p.amount, p.amount_refunded, p.amount_applied, p.currency,
+               p.dispute, p.refund_seq AS seq
           FROM anchorhold.payment p
          WHERE p.account_id = %(account_id)s AND p.livemode = %(livemode)s
            AND p.stripe_intent_id = %(intent_id)s
