@@ -10,6 +10,7 @@ from typing import Final
 
 from docs.closing import closing_part
 from docs.markdown import codes, table
+from docs.news import news_parts
 from docs.source import NOUNS, ROOMS, docstrings_of, files_of, is_read
 from pydantic import SecretStr
 
@@ -98,7 +99,7 @@ def rules_page() -> str:
     """`docs/reference/rules.md`."""
     parts = (
         *(_outcome, _ends, _access, closing_part, _claims),
-        *(_sweep, _prepare, _follow, _watch, _verdicts),
+        *(_sweep, _prepare, _follow, _watch, news_parts, _verdicts),
     )
     return f"""# Rules
 

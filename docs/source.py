@@ -16,7 +16,7 @@ NOUNS: Final = {
     "hold": ("hold", "holds", "access", "next_check", "views_holds"),
     "attempt": ("attempt", "attempts", "outcome", "charge", "collect", "views_attempts"),
     "sweep": ("sweep", "checks", "evidence", "check"),
-    "following": ("following", "follow", "follows"),
+    "following": ("following", "follow", "follows", "ladder", "look", "repair", "repairs"),
     "watching": ("watching", "watch", "watches"),
     "close": (
         *("closing", "closes", "final_writes", "own_hold", "ending", "close", "amend", "abandon"),
@@ -32,6 +32,9 @@ NOUNS: Final = {
         ),
     ),
     "payment": ("payment", "payments", "views_payments"),
+    "refund": ("refund", "refunds", "views_refunds"),
+    "dispute": ("disputes",),
+    "event": ("event", "news", "events", "event_cursors", "audit", "views_events"),
     "notice": ("notice", "notices", "views_notices"),
     "journal": ("journal", "views_journal", "story"),
     "decline": ("declines",),
