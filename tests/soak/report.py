@@ -25,6 +25,7 @@ def as_json(soaked: Soaked) -> dict[str, Any]:
         "stripe_faults": dict(soaked.stripe_faults),
         "database_errors": dict(soaked.database_errors),
         "workers_ended": {str(code): n for code, n in soaked.workers_ended.items()},
+        "commands": dict(sorted(soaked.commands.items())),
         "asked_operator": soaked.asked_operator,
         "attempts": dict(soaked.audit.states),
         "rules": dict(soaked.audit.rules),

@@ -6,7 +6,7 @@ import time
 from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 from typing import LiteralString
 
@@ -18,6 +18,7 @@ from anchorhold.twin.world import SECRET_KEY
 from tests.soak import audit as audits
 from tests.soak.audit import Audit
 from tests.soak.database import Database
+from tests.soak.operators import Operators
 from tests.soak.proxy import Proxy
 from tests.soak.scene import SWEEP_MODES, Scene, faults
 from tests.soak.stripe_side import StripeSide
@@ -30,7 +31,8 @@ SECRET = "YW5jaG9yaG9sZCBzb2FrIG9ubHksIDMyIGJ5dGVzISE="
 LEFT: LiteralString = """
     SELECT count(*) FILTER (WHERE status = 'paid'),
            count(*) FILTER (WHERE hold_until IS NOT NULL
-                               OR payment_status IN ('pending', 'processing', 'unknown'))
+                               OR payment_status IN ('processing', 'unknown')
+                               OR (status = 'open' AND payment_status = 'pending'))
       FROM anchorhold.invoice
 """
 
@@ -47,6 +49,8 @@ class Soaked:
     stripe_faults: Mapping[str, int]
     database_errors: Mapping[str, int]
     workers_ended: Mapping[int, int]
+    commands: Mapping[str, int]
+    """Of the operators, by verb and exit code."""
     asked_operator: int
     trouble_s: float
     quiet_after_s: float
@@ -69,7 +73,7 @@ async def soak(scene: Scene, tell: Tell) -> Soaked:
         await ground.workers.start()
         supervising = asyncio.create_task(ground.workers.supervise())
         try:
-            trouble_s = await _under_trouble(scene, ground, tell)
+            trouble_s = await _under_trouble(scene, ground, tell, supervising)
             quiet_after_s = await _rest(scene, ground, tell)
             asked = await _ask_the_operator(scene, ground, env, tell)
         finally:
@@ -84,6 +88,7 @@ async def soak(scene: Scene, tell: Tell) -> Soaked:
             stripe_faults=requests,
             database_errors=ground.database.met(),
             workers_ended=dict(ground.workers.ends),
+            commands={f"{verb} {code}": n for (verb, code), n in ground.operators.ends.items()},
             asked_operator=asked,
             trouble_s=round(trouble_s, 1),
             quiet_after_s=round(quiet_after_s, 1),
@@ -103,10 +108,8 @@ async def _ground(scene: Scene) -> AsyncGenerator[tuple[Ground, dict[str, str]]]
         log = scene.folder / "workers.log"
         workers = Workers([command] * scene.workers, env, log)
         try:
-            yield (
-                Ground(database, stripe, to_database, to_stripe, workers, invoices=scene.charges),
-                env,
-            )
+            things = (database, stripe, to_database, to_stripe, workers, Operators(database, env))
+            yield Ground(*things, invoices=scene.charges), env
         finally:
             await to_database.stop()
             await to_stripe.stop()
@@ -137,7 +140,9 @@ async def _set_up(scene: Scene, ground: Ground, env: Mapping[str, str]) -> None:
     await program(env, "invoice", "import", str(file))
 
 
-async def _under_trouble(scene: Scene, ground: Ground, tell: Tell) -> float:
+async def _under_trouble(
+    scene: Scene, ground: Ground, tell: Tell, supervising: asyncio.Task[None]
+) -> float:
     """Trouble went on until nearly all charges had been tried; how long, in seconds."""
     began = time.monotonic()
     random = Random(scene.seed)
@@ -145,6 +150,8 @@ async def _under_trouble(scene: Scene, ground: Ground, tell: Tell) -> float:
     enough = max(2, scene.charges // 100)
     while time.monotonic() < began + scene.charging_s and not trouble.done():
         await asyncio.sleep(POLL_S)
+        if supervising.done():
+            supervising.result()
         if (left := await _left(ground, tell)) is not None and left <= enough:
             break
     trouble.cancel()
@@ -183,7 +190,7 @@ async def _ask_the_operator(
     The number of such invoices.
     """
     rows = audits.demo.read_rows(ground.database.conninfo)
-    left = [row.id for row in rows if row.ending == "open"]
+    left = [row.id for row in rows if row.ending == row.status == "open"]
     for start in range(0, len(left), OPERATORS):
         tell(f"{len(left) - start} invoices are an operator's to collect")
         few = left[start : start + OPERATORS]
@@ -203,11 +210,14 @@ async def _audit(
     ground: Ground, env: Mapping[str, str], *, direct: bool
 ) -> tuple[Audit, dict[str, int]]:
     evidence = await audits.gather(ground.database, ground.stripe, direct=direct)
+    evidence = replace(evidence, touched=frozenset(ground.operators.touched))
     counted, findings = audits.judge(evidence)
     if changed := await _changed_by_running_again(ground, env):
         findings["I7: changed when everything was run once more"] = changed
     if fell := ground.workers.fell_over():
         findings["workers that fell over"] = [f"{n} with exit code {c}" for c, n in fell.items()]
+    if ground.operators.fell_over:
+        findings["commands that fell over"] = ground.operators.fell_over
     counts = [
         dict(await ground.database.rows(query))
         for query in (audits.STATES, audits.RULES, audits.NOTICES)

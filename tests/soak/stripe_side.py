@@ -71,6 +71,11 @@ class StripeSide:
         shown = (await self._get("ledger"))["payments"]
         return {invoice: [_payment(one) for one in found] for invoice, found in shown.items()}
 
+    async def intents(self) -> list[dict[str, Any]]:
+        """Every PaymentIntent, oldest first."""
+        found = await self._get("ledger")
+        return list(found["intents"])
+
     async def _post(self, path: str, body: Mapping[str, object]) -> None:
         async with self._http.post(f"/_twin/{path}", json=body) as answer:
             assert answer.status == 200, await answer.text()

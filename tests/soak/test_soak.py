@@ -47,6 +47,16 @@ WRONG = {
     ),
     "I9: sent without a committed trace": replace(CLEAN, attempts=[]),
     "I4: sent after the hold": replace(CLEAN, charges=[{**CONFIRM, "at": 103.2}]),
+    "I3: a closed invoice can still be paid": replace(
+        CLEAN,
+        intents=[
+            {
+                "id": "pi_2",
+                "status": "requires_payment_method",
+                "metadata": {"anchorhold_invoice_id": "inv_1"},
+            }
+        ],
+    ),
     "I1: two charges with one number": replace(
         CLEAN, attempts=[ATTEMPT, ATTEMPT._replace(id="att_2")]
     ),

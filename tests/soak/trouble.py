@@ -10,6 +10,7 @@ from enum import StrEnum
 from random import Random
 
 from tests.soak.database import Database
+from tests.soak.operators import Operators
 from tests.soak.proxy import Proxy
 from tests.soak.scene import HOLD_S, STALL_S, Scene
 from tests.soak.stripe_side import StripeSide
@@ -38,6 +39,7 @@ class Trouble(StrEnum):
     STRIPE_ANSWERS_LOST = "Stripe answers lost on the way"
     STRIPE_STALLED = "Stripe network stalled"
     STRIPE_OFFLINE = "Stripe unreachable for a while"
+    OPERATOR = "invoice closed or changed by an operator, who may be killed"
 
 
 DECK: Mapping[Trouble, int] = {
@@ -46,6 +48,7 @@ DECK: Mapping[Trouble, int] = {
     Trouble.WORKER_FROZEN: 2,
     Trouble.BACKENDS_ENDED: 2,
     Trouble.LOCKS: 3,
+    Trouble.OPERATOR: 8,
     Trouble.DATABASE_ANSWERS_LOST: 3,
     Trouble.STRIPE_ANSWERS_LOST: 2,
 }
@@ -61,6 +64,7 @@ class Ground:
     to_database: Proxy
     to_stripe: Proxy
     workers: Workers
+    operators: Operators
     done: Counter[Trouble] = field(default_factory=Counter)
     invoices: int = 0
     charged: int = 0
@@ -175,6 +179,7 @@ ACTS: Mapping[Trouble, Act] = {
     Trouble.STRIPE_STALLED: lambda ground, random: ground.to_stripe.stall(
         random.uniform(0.5, STALL_S)
     ),
+    Trouble.OPERATOR: lambda ground, random: ground.operators.act(random),
     Trouble.STRIPE_OFFLINE: lambda ground, random: ground.stripe.offline(random.uniform(1, 3)),
 }
 """What each kind of trouble does."""

@@ -7,9 +7,10 @@ from random import Random
 
 from typing_extensions import override
 
-from anchorhold.demo.processes import Herd
+from anchorhold.demo.processes import Herd, ProgramError
 from anchorhold.domain.refusals import Exit
 
+FALLS = 20
 QUIET_ENDS = frozenset({Exit.DONE, Exit.UNAVAILABLE, -signal.SIGKILL, -signal.SIGTERM})
 """Asked (too early to hear it), refused a start without its database, or killed."""
 
@@ -39,7 +40,10 @@ class Workers(Herd):
             random.choice(alive).send_signal(signal.SIGTERM)
 
     async def supervise(self) -> None:
-        """For ever: whoever has ended by itself is counted by its exit code and replaced."""
+        """Whoever has ended by itself is counted by its exit code and replaced.
+
+        Raises `ProgramError` when too many fell over: then nothing is left to be soaked.
+        """
         self.ends = Counter()
         while True:
             await asyncio.sleep(0.25)
@@ -47,6 +51,9 @@ class Workers(Herd):
                 if one.returncode is not None and one is self._running[slot]:
                     self.ends[one.returncode] += one.returncode != -signal.SIGKILL
                     await self._begin(slot)
+            if sum(self.fell_over().values()) > FALLS:
+                words = self._log.read_text(encoding="utf-8", errors="replace").strip()
+                raise ProgramError(f"workers fell over again and again: {words[-400:]}")
 
     @override
     async def kill(self, random: Random) -> None:
