@@ -54,6 +54,9 @@ async def test_whoever_dies_there_is_found_and_nothing_is_paid_twice_or_lost(
     assert point in gate.points(), "the flow did not come by this boundary"
 
     await world.recover()
+    if world.row(invoice)["hold_until"] is not None:
+        world.later(hours=24)  # a park waits its day
+        await world.recover()
     if world.attempts(invoice)[-2:] == [("superseded", "no_trace")] * 2:
         await collect(world.deps(), world.scope, invoice)  # twice without a trace: S8 leaves it
 
@@ -64,7 +67,8 @@ async def test_whoever_dies_there_is_found_and_nothing_is_paid_twice_or_lost(
     assert row["status"] == ("paid" if flow.paid else "open")
     assert row["payment_status"] == ("succeeded" if flow.paid else "failed")
     assert len(world.sql("SELECT 1 FROM anchorhold.payment")) == paid
-    assert not world.sql("SELECT 1 FROM anchorhold.notice WHERE code <> 'collection.blocked'")
+    codes = {code for (code,) in world.sql("SELECT code FROM anchorhold.notice")}
+    assert codes <= {"collection.blocked", "charge.unidentifiable"}
 
 
 def test_a_charge_makes_three_round_trips_and_one_call() -> None:

@@ -17,6 +17,7 @@ from anchorhold.engine.claim import claim as claim_one
 from anchorhold.engine.credit import settle_by_credit
 from anchorhold.engine.deps import Deps
 from anchorhold.engine.ready import make_ready
+from anchorhold.engine.relist import relist
 from anchorhold.store import holds
 from anchorhold.store.invoices import Standing
 
@@ -39,6 +40,7 @@ async def collect(deps: Deps, scope: Scope, invoice_id: InvoiceId) -> Charged:
     connected = await deps.providers.of(scope)
     if connected is None:
         raise Refusal(Code.ACCOUNT_FLAGGED, account=scope.account_id)
+    await relist(deps, connected, scope, invoice_id)
     await make_ready(deps, connected, scope, invoice_id)
     claimed = await _claim(deps, scope, invoice_id)
     await _require_tries_under_hold(deps, claimed)
