@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from docs.closing import closing_part
+from docs.direct import delivery_parts, direct_part, recover_part
 from docs.markdown import codes, table
 from docs.news import news_parts
 from docs.source import NOUNS, ROOMS, docstrings_of, files_of, is_read
@@ -98,8 +99,8 @@ def _default(name: str) -> str:
 def rules_page() -> str:
     """`docs/reference/rules.md`."""
     parts = (
-        *(_outcome, _ends, _access, closing_part, _claims),
-        *(_sweep, _prepare, _follow, _watch, news_parts, _verdicts),
+        *(_outcome, _ends, direct_part, _access, closing_part, _claims),
+        *(_sweep, _prepare, _follow, _watch, recover_part, news_parts, delivery_parts, _verdicts),
     )
     return f"""# Rules
 
@@ -211,6 +212,7 @@ def _sweep() -> str:
             row.id,
             ", or ".join(found.value for found in sweep.Found if found in row.found),
             _invoices(row.invoice),
+            _traces(row.trace),
             row.act.value,
             "goes on" if row.goes_on else "ends the check",
             row.because,
@@ -220,9 +222,15 @@ def _sweep() -> str:
     return (
         "## What one check of a stale hold decides\n\n"
         "Rows that go on act first; then the rows are read again, and one row ends the check.\n\n"
-        + table("id|Stripe shows|invoice|then|check|because", rows)
+        + table("id|Stripe shows|invoice|the own attempt|then|check|because", rows)
         + "\n"
     )
+
+
+def _traces(traces: frozenset[sweep.Trace]) -> str:
+    if traces == sweep.ANY_TRACE:
+        return "any"
+    return ", or ".join(trace.value for trace in sweep.Trace if trace in traces)
 
 
 def _invoices(statuses: frozenset[invoice.InvoiceStatus]) -> str:

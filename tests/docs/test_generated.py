@@ -7,6 +7,7 @@ from docs.markdown import table
 from docs.source import NOUNS, docstrings_of, files_of, is_read
 
 from docs import pages
+from tests.test_rows_have_tests import tables
 
 
 @pytest.mark.parametrize("name", pages.PAGES)
@@ -41,3 +42,10 @@ def test_a_time_that_nothing_reads_is_told_apart(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("wait(timing.hold_seconds)\n")
     assert is_read(tmp_path, "hold_seconds")
     assert not is_read(tmp_path, "fence_max_seconds")
+
+
+def test_every_table_of_rules_stands_on_the_page_of_the_rules() -> None:
+    page = (pages.ROOT / "docs" / "reference" / "rules.md").read_text("utf-8")
+    for name, ids in tables():
+        missing = [row for row in ids if f"\n| {row} |" not in page]
+        assert not missing, name

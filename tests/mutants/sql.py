@@ -8,6 +8,7 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable
+from functools import cache
 from typing import Any
 
 import psycopg
@@ -39,11 +40,13 @@ def main(functions: list[str]) -> int:
     try:
         conninfo = databases.server()
         with databases.clone(conninfo) as migrated:
-            if _forked(_sound) != 0:
+            if _forked(lambda: pytest.main([*FIRST, *QUIET])) != 0:
                 print("The tests fail without any mutant.")
                 return 1
             for mutant in _asked(functions):
-                end = _forked(lambda mutant=mutant: _tried(mutant, migrated))
+                end = _forked(lambda mutant=mutant: _tried(mutant, migrated, FIRST))
+                if end == SURVIVED and _then_is_sound():
+                    end = _forked(lambda mutant=mutant: _tried(mutant, migrated, THEN))
                 counted[end] += 1
                 print(f"{WORDS[end]}: {mutant.name}: {mutant.text}", flush=True)
     finally:
@@ -69,18 +72,19 @@ def _forked(work: Callable[[], int]) -> int:
     return os.waitstatus_to_exitcode(status)
 
 
-def _sound() -> int:
-    return pytest.main([*THEN, *QUIET])
+@cache
+def _then_is_sound() -> bool:
+    """The second tests pass without any mutant; else they prove nothing and are not run."""
+    return _forked(lambda: pytest.main([*THEN, *QUIET])) == 0
 
 
-def _tried(mutant: Dropped, migrated: str) -> int:
+def _tried(mutant: Dropped, migrated: str, tests: list[str]) -> int:
     if not _prepares(mutant, migrated):
         return REFUSED
     _plant(mutant)
-    own = pytest.main([*FIRST, *QUIET, "-k", mutant.statement.function])
-    if own not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
-        return KILLED
-    return SURVIVED if pytest.main([*THEN, *QUIET]) == pytest.ExitCode.OK else KILLED
+    only = ["-k", mutant.statement.function] if tests is FIRST else []
+    passed = (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
+    return SURVIVED if pytest.main([*tests, *QUIET, *only]) in passed else KILLED
 
 
 def _prepares(mutant: Dropped, migrated: str) -> bool:
