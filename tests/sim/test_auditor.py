@@ -9,10 +9,12 @@ from anchorhold.sim.auditor import Auditor
 from anchorhold.sim.ground import Ground
 from anchorhold.sim.labour import prepare, work
 from anchorhold.sim.mode import Mode
+from anchorhold.sim.moves import Move
 from anchorhold.sim.setting import Setting
 from anchorhold.sim.world import World, at_once
 from anchorhold.twin.world import SECRET_KEY
 
+COMES = Move("comes")
 Made = tuple[World, Auditor]
 
 
@@ -24,7 +26,7 @@ def audited(ground: Ground) -> Made:
     world = World(ground, setting, auditor.leaving)
     auditor.world = world
     at_once(world.begin())
-    at_once(prepare(world, "preparer", world.invoices[0]))
+    at_once(prepare(world, "preparer", COMES))
     return world, auditor
 
 
@@ -53,14 +55,14 @@ def found_in_the_end(audited: Made) -> list[str]:
 
 
 def test_a_charged_invoice_is_sound(audited: Made) -> None:
-    assert at_once(work(audited[0], "worker", audited[0].invoices[0])) == "A1 paid"
+    assert at_once(work(audited[0], "worker", COMES)) == "A1 paid"
     audited[1].look()
     assert found_in_the_end(audited) == []
 
 
 def test_two_successes_are_seen_at_once(audited: Made) -> None:
     world, auditor = audited
-    at_once(work(world, "worker", world.invoices[0]))
+    at_once(work(world, "worker", COMES))
     pay_at_stripe(world)
     auditor.look()
     assert auditor.violations == ["I1: an invoice was paid twice"]
@@ -98,14 +100,14 @@ def change(world: World, statement: str) -> None:
 def test_spoiled_rows_are_seen(audited: Made, violation: str) -> None:
     world, _ = audited
     if not violation.startswith("I3"):
-        at_once(work(world, "worker", world.invoices[0]))
+        at_once(work(world, "worker", COMES))
     SPOILED[violation](world)
     assert violation in found_in_the_end(audited)
 
 
 def test_a_hold_that_is_left_is_seen(audited: Made) -> None:
     world, _ = audited
-    charging = work(world, "worker", world.invoices[0])
+    charging = work(world, "worker", COMES)
     while charging.send(None).name != "confirm_intent":
         pass
     charging.close()

@@ -13,7 +13,9 @@ CREATE = "POST /v1/payment_intents"
 READS = (
     "GET /v1/payment_intents/{id}",
     "GET /v1/payment_intents/{id}",
-    "POST /v1/payment_intents/{id}/cancel",
+    *("POST /v1/payment_intents/{id}/cancel",) * 3,
+    "POST /v1/refunds",
+    "GET /v1/refunds",
     "GET /v1/payment_intents",
     "GET /v1/events",
     "GET /v1/customers/{id}",
@@ -53,13 +55,31 @@ class Harm(Enum):
     DIES = "dies before"
     LOSES_ANSWER = "loses the answer of"
     FREEZES = "freezes before"
+    CANCELLED = "is cancelled at"
+    """Its caller is gone: a shutdown, a closed tab."""
+    SLOW = "waits long for"
+    """The database or the network is slow: minutes go by before the step."""
 
 
 CHANCES = {
-    Kind.STATEMENT: ((Harm.DIES, 0.06), (Harm.LOSES_ANSWER, 0.04), (Harm.FREEZES, 0.06)),
-    Kind.REQUEST: ((Harm.DIES, 0.06), (Harm.FREEZES, 0.10)),
-    Kind.ANSWER: ((Harm.DIES, 0.10), (Harm.LOSES_ANSWER, 0.06), (Harm.FREEZES, 0.12)),
+    Kind.STATEMENT: (
+        (Harm.DIES, 0.06),
+        (Harm.LOSES_ANSWER, 0.04),
+        (Harm.FREEZES, 0.05),
+        (Harm.CANCELLED, 0.02),
+        (Harm.SLOW, 0.03),
+    ),
+    Kind.REQUEST: ((Harm.DIES, 0.06), (Harm.FREEZES, 0.10), (Harm.CANCELLED, 0.02)),
+    Kind.ANSWER: (
+        (Harm.DIES, 0.09),
+        (Harm.LOSES_ANSWER, 0.06),
+        (Harm.FREEZES, 0.10),
+        (Harm.CANCELLED, 0.05),
+    ),
 }
+SLOW_S = (20, 200, 400)
+"""How long a slow step takes: within the hold's use, too long to send, past the hold."""
+
 """How often; a request that is not sent yet has no answer to lose."""
 
 HEART = (

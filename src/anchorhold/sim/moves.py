@@ -24,6 +24,9 @@ class Move:
     word: str = ""
     """A step's harm, a card, what a bank says."""
     seconds: int = 0
+    """How much time goes by, at once or before a step."""
+    number: int = 0
+    """Which event of Stripe's a webhook brings."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ from typing import Any
 from urllib.parse import urlencode
 
 from anchorhold.domain.ids import InvoiceId
-from anchorhold.sim.statements import statement
 from anchorhold.sim.world import World
 from anchorhold.twin import PUBLISHABLE_KEY, Request, Response, acts
 from anchorhold.twin.errors import StripeError
@@ -37,36 +36,33 @@ def intents_of(world: World, invoice: InvoiceId) -> list[dict[str, Any]]:
 
 
 def pays_on_page(world: World, invoice: InvoiceId, method: str) -> None:
-    """The customer pays, or tries to, with the secret that a page was given."""
-    opened = world.db.execute(statement("page_opened"), {**world.scope.params, **_of(invoice)})
-    if not opened:
-        return
-    mine = [one for one in intents_of(world, invoice) if one["id"] == opened[0][0]]
-    for intent in mine:
-        said = ask(
-            world,
-            "POST",
-            f"/v1/payment_intents/{intent['id']}/confirm",
-            PUBLISHABLE_KEY,
-            client_secret=intent["client_secret"],
-            payment_method=method,
-            return_url="https://example.com/back",
-        )
-        world.tell("customer", f"tries {method} on the page: {said}")
+    """The customer pays, or tries to, with each secret that a page has ever handed out."""
+    for owner, intent, secret in world.secrets:
+        if owner == invoice:
+            said = ask(
+                world,
+                "POST",
+                f"/v1/payment_intents/{intent}/confirm",
+                PUBLISHABLE_KEY,
+                client_secret=secret,
+                payment_method=method,
+                return_url="https://example.com/back",
+            )
+            world.tell("customer", f"tries {method} on the page: {said}")
 
 
 def agrees_to_debit(world: World, invoice: InvoiceId, method: str) -> None:
     """The customer agrees to a bank debit on a page that was given the secret."""
-    opened = world.db.execute(statement("page_opened"), {**world.scope.params, **_of(invoice)})
-    for (intent,) in opened:
-        said = ask(
-            world,
-            "POST",
-            f"/v1/payment_intents/{intent}/confirm",
-            payment_method=method,
-            **{"mandate_data[customer_acceptance][type]": "offline"},
-        )
-        world.tell("customer", f"agrees to the debit {method} on the page: {said}")
+    for owner, intent, _ in world.secrets:
+        if owner == invoice:
+            said = ask(
+                world,
+                "POST",
+                f"/v1/payment_intents/{intent}/confirm",
+                payment_method=method,
+                **{"mandate_data[customer_acceptance][type]": "offline"},
+            )
+            world.tell("customer", f"agrees to the debit {method} on the page: {said}")
 
 
 def comes_back(world: World, invoice: InvoiceId, *, passed: bool) -> None:
@@ -137,10 +133,11 @@ def unreadable(world: World, *, now: bool) -> None:
     world.tell("operator", f"the secret key can be read: {not now}")
 
 
-def written_off(world: World, invoice: InvoiceId) -> None:
-    """An operator writes the invoice off, on its stale hold or while its intent is followed."""
-    if world.db.execute(statement("write_off"), {**world.scope.params, **_of(invoice)}):
-        world.tell("operator", "writes the invoice off")
+def method_is_detached(world: World) -> None:
+    """The merchant takes a customer's payment method away at Stripe."""
+    for method in list(world.twin.accounts[0].payment_methods)[:1]:
+        said = ask(world, "POST", f"/v1/payment_methods/{method['id']}/detach")
+        world.tell("merchant", f"detaches the payment method at Stripe: {said}")
 
 
 def disputed(world: World, invoice: InvoiceId) -> None:
@@ -163,7 +160,3 @@ def stripe_catches_up(world: World) -> None:
     """Stripe carries out what it had put off."""
     if done := world.twin.run_late():
         world.tell("Stripe", f"carries out {done} late requests")
-
-
-def _of(invoice: InvoiceId) -> dict[str, Any]:
-    return {"invoice_id": invoice}

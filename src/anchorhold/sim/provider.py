@@ -9,8 +9,10 @@ from typing import Any, TypeVar
 
 from typing_extensions import override
 
-from anchorhold.domain import outcome, preparing
+from anchorhold.domain import fencing, outcome, preparing
+from anchorhold.domain.account import SweepMode
 from anchorhold.domain.answer import Deadline, Doubt, Refused, Result, Shown, Unclear
+from anchorhold.domain.fencing import Request as Fencing
 from anchorhold.sim.in_memory import TwinTransport
 from anchorhold.sim.turns import Fate, Kind, Turn
 from anchorhold.stripe.api import StripeProvider
@@ -24,6 +26,8 @@ from anchorhold.twin.world import SECRET_KEY
 T = TypeVar("T")
 
 CHARGES = "confirm_intent"
+CREATES = "create_intent"
+CHARGE_KEY = "anchorhold-charge-"
 SETS_UP = frozenset({"create_customer", "attach_payment_method", "create_intent"})
 NEVER = 10**9
 
@@ -96,8 +100,14 @@ class WorldProvider:
     """`Provider` whose calls take turns; `rows` collects the rows that the answers fit."""
 
     def __init__(
-        self, client: StripeProvider, rows: set[str], pass_time: Callable[[], None]
+        self,
+        client: StripeProvider,
+        rows: set[str],
+        pass_time: Callable[[], None],
+        sweep: SweepMode,
     ) -> None:
+        self._sweep = sweep
+        self._probed: set[str] = set()
         self._client = client
         self._rows = rows
         self._pass_time = pass_time
@@ -123,14 +133,26 @@ class WorldProvider:
         self._pass_time()
         if await Turn(Kind.ANSWER, _said(verb, answer)) is Fate.LOSES_ANSWER:
             answer = Unclear(Doubt.CONNECTION_LOST, "the answer was lost")
-        self._note(verb, answer)
+        self._note(verb, args, answer)
         return answer
 
-    def _note(self, verb: str, answer: Result[Any]) -> None:
+    def _note(self, verb: str, args: tuple[Any, ...], answer: Result[Any]) -> None:
         if verb == CHARGES:
             self._rows.add(outcome.read(answer).id)
+        elif verb == CREATES and args[1].startswith(CHARGE_KEY):
+            self._rows.add(self._row_of_direct(args, answer))
         elif verb in SETS_UP and isinstance(answer, Refused):
             self._rows.add(_row_of_preparing(answer))
+
+    def _row_of_direct(self, args: tuple[Any, ...], answer: Result[Any]) -> str:
+        """The row of a charge, of a fence's probe, or of the charge's repetition after it."""
+        params, key = args[0], args[1]
+        if not params.get("confirm"):
+            self._probed.add(key)
+            return fencing.read(Fencing.PROBE, answer).id
+        if key in self._probed:
+            return fencing.read(Fencing.REPLAY, answer).id
+        return outcome.read_direct(answer, self._sweep).id
 
 
 def _row_of_preparing(answer: Refused) -> str:

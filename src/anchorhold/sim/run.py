@@ -11,7 +11,7 @@ from typing import Final
 
 from anchorhold.sim import outside, setting, warm, workload
 from anchorhold.sim.auditor import Auditor, Rows, rows_of
-from anchorhold.sim.faults import Harm, Harms
+from anchorhold.sim.faults import SLOW_S, Harm, Harms
 from anchorhold.sim.ground import Ground
 from anchorhold.sim.labour import prepare
 from anchorhold.sim.mode import Mode
@@ -19,6 +19,7 @@ from anchorhold.sim.moves import STEP, THAW, Move, Script
 from anchorhold.sim.observer import observe
 from anchorhold.sim.scheduler import Process
 from anchorhold.sim.setting import Setting
+from anchorhold.sim.shield import Shield
 from anchorhold.sim.turns import Fate
 from anchorhold.sim.warm import Template
 from anchorhold.sim.workload import ACTS, AFTER_A_FREEZE, Cast
@@ -27,8 +28,11 @@ from anchorhold.twin.keyring import KeyState
 
 STEPS_MOST: Final = 4000
 """No world takes more; one that does is going round in circles."""
-ROUNDS: Final = (1860, *(93_600,) * 9)
+FIRST: Final = (1860, 1860, 93_600)
+ROUNDS: Final = (93_600,) * 10
 """Seconds until each visit of those who come when nothing breaks any more: longer than any wait."""
+THOROUGH: Final = 0.25
+"""How many worlds get one more visit when all is quiet, which may change nothing (I7)."""
 OBSERVED: Final = 20
 """Each so many-th seed's world is held against the model, statement by statement."""
 BURSTS: Final = (0, 2, 8, 30)
@@ -99,7 +103,7 @@ def _played(ground: Ground, of: Setting, source: Source) -> Played:
         tuple(auditor.violations),
         tuple(auditor.stated),
         frozenset(world.rows),
-        frozenset(one["cause"] for one in rows["attempts"] if one["cause"]),
+        frozenset(rows["causes"]) | {one["cause"] for one in rows["attempts"] if one["cause"]},
         game.steps,
         tuple(world.story),
         tuple(observer.violations) if observer else None,
@@ -115,7 +119,7 @@ def _template(ground: Ground, of: Setting) -> Template:
         plain = Setting(0, of.mode, of.methods, cold=True, rules=(), harms=0)
         world = World(ground, plain, lambda _key, _url: None)
         at_once(world.begin())
-        at_once(prepare(world, seed, world.invoices[0]))
+        at_once(prepare(world, seed, Move("comes")))
         account = world.scope.account_id
         made = ground.templates[kind] = Template(
             account,
@@ -171,7 +175,8 @@ def _happens(random: Random, cast: Cast) -> Iterator[Move]:
 
 def _step_of(process: Process, harms: Harms) -> Move:
     harm = harms.next(process.turn) if process.turn is not None else None
-    return Move(STEP, process.name, word=harm.name if harm else "")
+    seconds = harms.random.choice(SLOW_S) if harm is Harm.SLOW else 0
+    return Move(STEP, process.name, word=harm.name if harm else "", seconds=seconds)
 
 
 def _take(game: _Play, move: Move) -> None:
@@ -179,6 +184,7 @@ def _take(game: _Play, move: Move) -> None:
     process = game.cast.named(move.who)
     if move.what == STEP:
         if process is not None and not process.frozen:
+            game.cast.world.later(move.seconds)
             _step(game, process, Harm[move.word] if move.word else None)
     elif move.what == THAW:
         if process is not None and process.frozen:
@@ -199,6 +205,8 @@ def _step(game: _Play, process: Process, harm: Harm | None = None) -> None:
             return
         if harm is Harm.DIES:
             process.die()
+        elif harm is Harm.CANCELLED:
+            process.cancel(world.shields.setdefault(process.name, Shield()))
         else:
             world.tell(process.name, turn.name)
             process.move(Fate.LOSES_ANSWER if harm is Harm.LOSES_ANSWER else Fate.GOES_ON)
@@ -239,19 +247,28 @@ def _calm(game: _Play) -> Rows:
 
 
 def _settles(game: _Play, random: Random) -> bool:
-    """A visit came that changed nothing, neither here nor at Stripe."""
+    """Everything has come to its end; in a share of the worlds one more visit changed nothing."""
     world, before = game.cast.world, None
-    for seconds in ROUNDS:
-        world.later(seconds)
-        outside.banks_speak(world)
-        for kind in ("tick", "preparer", "worker"):
-            game.cast.enter(Move("comes", f"{kind} {game.cast.begun + 1}"))
-            _finish(game, random)
-        after = (rows_of(world), len(world.twin.accounts[0].events))
-        if before == after:
+    thorough = random.random() < THOROUGH
+    for seconds in (random.choice(FIRST), *ROUNDS):
+        _visit(game, random, seconds)
+        rows = rows_of(world)
+        after = (rows, len(world.twin.accounts[0].events))
+        if before == after or not (thorough or game.auditor.objects_to(rows)):
             return True
         before = after
     return False
+
+
+def _visit(game: _Play, random: Random, seconds: float) -> None:
+    """So much later everybody who comes by himself has come once."""
+    world = game.cast.world
+    world.later(seconds)
+    outside.banks_speak(world)
+    world.alarms.clear()
+    for kind in ("tick", "preparer", "worker"):
+        game.cast.enter(Move("comes", f"{kind} {game.cast.begun + 1}"))
+        _finish(game, random)
 
 
 def _finish(game: _Play, random: Random) -> None:

@@ -1,12 +1,14 @@
 """The hand that moves processes: which one takes its next step, and what becomes of it."""
 
-from collections.abc import Coroutine
+from asyncio import CancelledError
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any
 
 import psycopg
 
 from anchorhold.domain.refusals import Refusal
+from anchorhold.sim.shield import Shield
 from anchorhold.sim.turns import Fate, Turn
 
 Work = Coroutine[Turn, Fate | None, object]
@@ -35,17 +37,30 @@ class Process:
         self.injured = self.injured or fate is Fate.LOSES_ANSWER
         self._drive(fate)
 
+    def cancel(self, shield: Shield) -> None:
+        """Its caller is gone: it ends here, or when what must come to its end has done so."""
+        if shield.closed:
+            shield.cancelled = True
+            self.move()
+        else:
+            self._go_on(lambda: self.work.throw(CancelledError()))
+
     def die(self) -> None:
         """It ends where it stands, without a word."""
         self.work.close()
         self.turn, self.end = None, "dead"
 
     def _drive(self, fate: Fate | None) -> None:
+        self._go_on(lambda: self.work.send(fate))
+
+    def _go_on(self, drive: Callable[[], Turn]) -> None:
         self.turn = None
         try:
-            self.turn = self.work.send(fate)
+            self.turn = drive()
         except StopIteration as done:
             self.end = _told(done.value)
+        except CancelledError:
+            self.end = "cancelled"
         except Refusal as refusal:
             self.end = f"refused: {refusal.code.code}"
         except Exception as error:  # a world judges it: it may have been made to happen

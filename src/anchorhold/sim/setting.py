@@ -14,6 +14,7 @@ METHODS: Final = (
     "pm_card_threeDSecure2Required",
     "pm_success_de",
     "pm_failed_de",
+    "pm_card_refundFail",
 )
 """What invoices are charged with: cards that pay, decline, want the customer; bank debits."""
 COLD: Final = 0.2

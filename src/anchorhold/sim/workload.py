@@ -21,6 +21,8 @@ DEBITS: Final = ("pm_success_de", "pm_failed_de")
 JUMPS: Final = (60, 240, 360, 360, 1860, 3660, 93_600)
 """Seconds that go by at once: within a hold, past it, past a re-check, past a key's life."""
 YES, NO = "yes", "no"
+NUMBERS: Final = 64
+"""Which event a webhook brings is drawn out of so many."""
 
 
 @dataclass(slots=True)
@@ -33,8 +35,7 @@ class Cast:
 
     def of(self, move: Move) -> InvoiceId:
         """The invoice that a move is about."""
-        invoices = self.world.invoices
-        return invoices[move.invoice % len(invoices)]
+        return self.world.invoice(move.invoice)
 
     def named(self, name: str) -> Process | None:
         """The living process of this name."""
@@ -44,7 +45,7 @@ class Cast:
         """A new process begins the work of its kind."""
         self.begun += 1
         work = KINDS[move.who.partition(" ")[0]]
-        process = Process(move.who, work(self.world, move.who, self.of(move)))
+        process = Process(move.who, work(self.world, move.who, move))
         process.begin()
         self.living.append(process)
         return process
@@ -81,8 +82,19 @@ ACTS: Final[dict[str, Act]] = {
     "worker comes": _entry(10, "worker"),
     "preparer comes": _entry(3, "preparer"),
     "operator collects": _entry(6, "operator"),
+    "dunning comes": _entry(4, "dunning"),
     "sweeper comes": _entry(6, "sweep"),
-    "ticker comes": _entry(6, "tick"),
+    "ticker comes": _entry(5, "tick"),
+    "webhook comes": _entry(6, "webhook"),
+    "reader opens it": _entry(1, "reader"),
+    "customer opens the page": _entry(6, "page"),
+    "operator voids": _entry(2, "voider"),
+    "operator writes off": _entry(3, "writer-off"),
+    "operator was paid elsewhere": _entry(2, "cashier"),
+    "operator amends": _entry(2, "amender"),
+    "final action": _entry(2, "finisher"),
+    "customer has credit": _entry(1, "creditor"),
+    "operator refunds": _entry(2, "refunder"),
     "time goes by": Act(14, _time, seconds=JUMPS),
     "customer pays on the page": Act(
         5, lambda cast, move: outside.pays_on_page(cast.world, cast.of(move), move.word),
@@ -100,7 +112,15 @@ ACTS: Final[dict[str, Act]] = {
     "cards change": Act(
         2, lambda cast, move: outside.card_becomes(cast.world, move.word), words=CARDS
     ),
-    "write-off": Act(3, lambda cast, move: outside.written_off(cast.world, cast.of(move))),
+    "merchant detaches the card": Act(
+        1, lambda cast, _move: outside.method_is_detached(cast.world)
+    ),
+    "customer disputes": Act(1, lambda cast, move: outside.disputed(cast.world, cast.of(move))),
+    "dispute ends": Act(
+        1,
+        lambda cast, move: outside.dispute_ends(cast.world, won=move.word == YES),
+        words=(YES, NO),
+    ),
     "banks speak": Act(2, lambda cast, _move: outside.banks_speak(cast.world)),
     "Stripe catches up": Act(2, lambda cast, _move: outside.stripe_catches_up(cast.world)),
     "merchant cancels": Act(
@@ -135,4 +155,5 @@ def drawn(random: Random, cast: Cast, *names: str) -> Move:
         random.randrange(len(cast.world.invoices)),
         random.choice(act.words),
         random.choice(act.seconds),
+        random.randrange(NUMBERS),
     )

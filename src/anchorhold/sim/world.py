@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any
 
+from anchorhold.domain.account import SweepMode
 from anchorhold.domain.ids import ACCOUNT, InvoiceId, derive
 from anchorhold.domain.scope import Scope
 from anchorhold.domain.timing import Timing
@@ -19,6 +20,7 @@ from anchorhold.sim.ground import Ground
 from anchorhold.sim.provider import Leaving, WorldProvider, real_client
 from anchorhold.sim.scheduler import Work
 from anchorhold.sim.setting import Setting
+from anchorhold.sim.shield import Shield
 from anchorhold.sim.statements import statement
 from anchorhold.sim.turns import Turn
 from anchorhold.sim.warm import Template
@@ -73,19 +75,35 @@ class World:
         self.story: list[Line] = []
         self.invoices: list[InvoiceId] = []
         self.connected = True
+        self.secrets: list[tuple[InvoiceId, str, str]] = []
+        """What pages have handed out, for ever: the invoice, its intent, the secret."""
+        self.shields: dict[str, Shield] = {}
+        """By process: what must come to its end although the process is cancelled."""
+        self.alarms: set[str] = set()
+        """Invoices that a person was called for, by S15, since this was emptied."""
         self.requests: list[Request] = []
         """Everything that the client has sent."""
         self._pace = Random(f"pace:{setting.seed}")  # noqa: S311 - the same
         client = real_client(self.twin, self.clock, leaving, self.requests)
-        provider: Any = WorldProvider(client, self.rows, lambda: self._passes(CALL_S))
+        provider: Any = WorldProvider(
+            client,
+            self.rows,
+            lambda: self._passes(CALL_S),
+            SweepMode(setting.mode.columns["sweep_mode"]),
+        )
         self._connected = Connected(provider, STRIPE_ACCOUNT, "fingerprint")
         if template is not None:
             warm.tell_stripe(self.twin, template, self.scope.account_id)
             self.invoices += [InvoiceId(one) for one in template.invoices]
 
+    def invoice(self, number: int) -> InvoiceId:
+        """One of the world's invoices."""
+        return self.invoices[number % len(self.invoices)]
+
     def deps(self, actor: str) -> Deps:
         """What a process of this name works with."""
-        return Deps(self.db, self, self.timing, self, actor)
+        shield = self.shields.setdefault(actor, Shield())
+        return Deps(self.db, self, self.timing, self, actor, apart=shield)
 
     async def of(self, scope: Scope) -> Connected | None:
         """`Providers.of`: the world's only account."""
@@ -97,6 +115,8 @@ class World:
 
     def error(self, event: str, **facts: object) -> None:
         """`Log.error`: a person would be called."""
+        if event == "sweep.refused":
+            self.alarms.add(str(facts["invoice"]))
         self.tell("log", f"{event} {facts.get('error') or facts.get('reason') or ''}".rstrip())
 
     def tell(self, who: str, what: str) -> None:

@@ -26,6 +26,9 @@ SELECT jsonb_build_object(
             'code', code, 'invoice_id', invoice_id) ORDER BY code, invoice_id, subject), '[]')
           FROM anchorhold.notice
          WHERE account_id = %(account_id)s AND livemode = %(livemode)s),
+    'causes', (SELECT coalesce(jsonb_agg(DISTINCT detail->>'cause'), '[]')
+          FROM anchorhold.journal
+         WHERE account_id = %(account_id)s AND livemode = %(livemode)s AND detail ? 'cause'),
     'rules', (SELECT coalesce(jsonb_agg(DISTINCT rule), '[]')
           FROM anchorhold.journal
          WHERE account_id = %(account_id)s AND livemode = %(livemode)s AND rule IS NOT NULL))
