@@ -15,13 +15,14 @@ from anchorhold import logs, postgres
 from anchorhold import settings as all_settings
 from anchorhold.apart import OwnTasks
 from anchorhold.domain.refusals import Code, Refusal
-from anchorhold.engine.deps import Deps
+from anchorhold.engine.deps import Deps, Log
 from anchorhold.lanes import Lanes, checks_at_once
+from anchorhold.meter import UNMETERED, Meter
 from anchorhold.providers import StripeProviders, Wires
 from anchorhold.settings import Settings
 from anchorhold.store import db as databases
 from anchorhold.store import schema
-from anchorhold.stripe.breaker import Breaker
+from anchorhold.stripe.breaker import Breaker, BreakerState, BreakerView
 from anchorhold.stripe.limiter import Limiter
 from anchorhold.stripe.transport import Transport
 
@@ -36,6 +37,7 @@ class App:
     providers: StripeProviders
     wires: Wires
     deps: Deps
+    meter: Meter
 
 
 def worker_actor() -> str:
@@ -52,9 +54,12 @@ def operator_actor() -> str:
 
 
 @asynccontextmanager
-async def open_app(settings: Settings, *, actor: str, migrate: bool = False) -> AsyncGenerator[App]:
+async def open_app(
+    settings: Settings, *, actor: str, migrate: bool = False, meter: Meter | None = None
+) -> AsyncGenerator[App]:
     """The process's `App`; with `migrate` the schema is brought to this version first.
 
+    `meter` is told what this process does.
     Raises Refusal: embedded_database_failed, database_unreachable, database_password_wrong,
     schema_outdated, schema_newer, secret_key_missing, secret_key_unreadable, data_dir_unwritable.
     """
@@ -62,14 +67,15 @@ async def open_app(settings: Settings, *, actor: str, migrate: bool = False) -> 
     conninfo = await asyncio.to_thread(database, settings)
     await asyncio.to_thread(_ready, conninfo, migrate=migrate)
     log = logs.logger()
-    wires = _wires(settings)
+    meter = meter or UNMETERED
+    wires = _wires(settings, log, meter)
     try:
         async with databases.connect(conninfo, size=settings.database_pool) as db:
             await schema.require_current(db)
             providers = StripeProviders(db, secret_key, wires, log)
             lanes = Lanes(checks_at_once(settings))
             deps = Deps(db, providers, settings.timing, log, actor, lanes, OwnTasks())
-            yield App(settings, conninfo, secret_key, providers, wires, deps)
+            yield App(settings, conninfo, secret_key, providers, wires, deps, meter)
     finally:
         await wires.transport.close_async()
 
@@ -98,12 +104,21 @@ def _ready(conninfo: str, *, migrate: bool) -> None:
         upgrade(conninfo)
 
 
-def _wires(settings: Settings) -> Wires:
+def _wires(settings: Settings, log: Log, meter: Meter) -> Wires:
     return Wires(
         transport=Transport(connections=max(64, 2 * settings.worker_concurrency)),
-        breaker=Breaker(),
+        breaker=Breaker(on_turn=lambda view: _told(log, view)),
         limiter=Limiter(
             per_endpoint=settings.stripe_rate_per_endpoint, per_account=settings.stripe_rate
         ),
         base=settings.stripe_api_base,
+        observe=meter.called,
     )
+
+
+def _told(log: Log, view: BreakerView) -> None:
+    """The log knows when this process stopped sending charges, and when it began again."""
+    if view.state is BreakerState.CLOSED:
+        log.info("breaker.closed", next_step="charges are sent again")
+    else:
+        log.error("breaker.opened", unreached_in_a_row=view.failures, probe_in_s=view.opens_in_s)

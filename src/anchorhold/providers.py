@@ -11,7 +11,7 @@ from anchorhold.engine.deps import Connected, Log
 from anchorhold.store import accounts
 from anchorhold.store.accounts import Connection, NewConnection
 from anchorhold.store.db import Db
-from anchorhold.stripe.api import StripeProvider
+from anchorhold.stripe.api import Observe, StripeProvider
 from anchorhold.stripe.breaker import Breaker
 from anchorhold.stripe.limiter import Limiter
 from anchorhold.stripe.transport import Transport
@@ -28,6 +28,7 @@ class Wires:
     breaker: Breaker
     limiter: Limiter
     base: str
+    observe: Observe = lambda *_: None
 
     def provider(self, secret_key: str) -> StripeProvider:
         """The provider that this Stripe key reaches."""
@@ -37,6 +38,7 @@ class Wires:
             breaker=self.breaker,
             limiter=self.limiter,
             base=self.base,
+            observe=self.observe,
         )
 
 

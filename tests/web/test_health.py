@@ -11,6 +11,7 @@ import pytest
 import pytest_asyncio
 
 from anchorhold.app import App, open_app
+from anchorhold.domain.answer import Refused
 from anchorhold.domain.refusals import Code, Refusal
 from anchorhold.settings import Listen, load
 from anchorhold.web import health, serving
@@ -49,7 +50,18 @@ async def test_a_process_that_answers_lives(url: str) -> None:
 
 
 async def test_a_database_that_answers_with_this_schema_is_ready(url: str) -> None:
-    assert await get(f"{url}/readyz") == (200, {"status": "ready"})
+    assert await get(f"{url}/readyz") == (200, {"status": "ready", "breaker": "closed"})
+
+
+async def test_an_open_breaker_is_told_and_the_process_is_ready_all_the_same(
+    url: str, app: App
+) -> None:
+    breaker = app.wires.breaker
+    for _ in range(5):
+        permit = breaker.admit()
+        assert permit is not None
+        breaker.record(permit, Refused(503))
+    assert await get(f"{url}/readyz") == (200, {"status": "ready", "breaker": "open"})
 
 
 async def test_another_schema_is_not_ready(url: str, fresh_database: str) -> None:

@@ -23,7 +23,7 @@ SCOPE = Scope(AccountId("acc_bench"), livemode=False)
 EMPTY: LiteralString = """
     TRUNCATE anchorhold.journal, anchorhold.notice, anchorhold.payment, anchorhold.attempt,
              anchorhold.intent, anchorhold.invoice, anchorhold.stripe_customer,
-             anchorhold.customer
+             anchorhold.customer CASCADE
 """
 CUSTOMERS: LiteralString = """
     INSERT INTO anchorhold.customer (account_id, livemode, id, reference, payment_method)

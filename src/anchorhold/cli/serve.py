@@ -4,7 +4,8 @@ from anchorhold.app import open_app, operator_actor
 from anchorhold.cli.call import Call, lone, verb
 from anchorhold.cli.output import say
 from anchorhold.cli.session import load_settings
-from anchorhold.web import serving
+from anchorhold.metrics import Meters
+from anchorhold.web import metrics, serving
 from anchorhold.web.site import site
 from anchorhold.worker.stop import Stop, first_of
 
@@ -19,13 +20,20 @@ app = lone()
     scoped=False,
 )
 async def serve(call: Call) -> None:
-    """Answer over HTTP on ANCHORHOLD_LISTEN until stopped: health checks and Stripe's webhooks."""
+    """Answer over HTTP until stopped: health checks, Stripe's webhooks, metrics.
+
+    On ANCHORHOLD_LISTEN; `/metrics` on ANCHORHOLD_METRICS_LISTEN alone where that is set.
+    """
     del call
     settings = load_settings()
     with serving.bind(settings.listen) as listener:
-        async with open_app(settings, actor=operator_actor()) as process:
+        apart, meters = metrics.bind(settings), Meters()
+        async with open_app(settings, actor=operator_actor(), meter=meters) as process:
             host, port = listener.getsockname()[:2]
             say(f"listening on http://{host}:{port}")
             stop = Stop()
+            text = metrics.exposition(process, meters).text
+            web = site(process, text=None if apart else text)
             with stop.on_signals():
-                await first_of(serving.serve(site(process), listener), stop.wait())
+                async with metrics.served(process, text, apart):
+                    await first_of(serving.serve(web, listener), stop.wait())

@@ -23,12 +23,14 @@ from anchorhold.cli.output import line, show_one
 from anchorhold.cli.session import load_settings
 from anchorhold.cli.twin import new_seed
 from anchorhold.domain.refusals import Code, Refusal
+from anchorhold.metrics import Meters
 from anchorhold.settings import STRIPE_API_BASE, Settings
 from anchorhold.store import accounts
 from anchorhold.twin import ACCOUNT, SECRET_KEY, Twin, account_of
 from anchorhold.twin.server import TwinServer
 from anchorhold.twin.server import serve as serve_twin
-from anchorhold.web import serving
+from anchorhold.web import metrics, serving
+from anchorhold.web.beside import beside
 from anchorhold.web.site import site
 from anchorhold.worker.run import work
 from anchorhold.worker.schedule import cron_of
@@ -65,24 +67,28 @@ async def up(
     cron_of(settings.timing.tick_seconds)
     async with AsyncExitStack() as stack:
         listener = stack.enter_context(serving.bind(settings.listen))
+        apart = metrics.bind(settings)
         twin = None
         if await _needs_twin(settings):
             twin = await stack.enter_async_context(_twin(twin_port))
             settings = _with_twin(twin)
-        process = await stack.enter_async_context(open_app(settings, actor=worker_actor()))
+        meters = Meters()
+        process = await stack.enter_async_context(
+            open_app(settings, actor=worker_actor(), meter=meters)
+        )
+        text = metrics.exposition(process, meters).text
         logs.adopt_libraries(process.deps.log)
         account = await _first_account(process)
         host, port = listener.getsockname()[:2]
         _show(call, process, account, f"http://{host}:{port}", twin)
         stop = Stop()
         with stop.on_signals():
-            answering = asyncio.create_task(serving.serve(site(process), listener))
-            answering.add_done_callback(lambda _: stop.request())
-            try:
+            web = site(process, text=None if apart else text)
+            async with (
+                beside(serving.serve(web, listener), ended=stop.request),
+                metrics.served(process, text, apart),
+            ):
                 await work(process, stop)
-            finally:
-                answering.cancel()
-                await asyncio.gather(answering, return_exceptions=True)
 
 
 async def _needs_twin(settings: Settings) -> bool:

@@ -1,11 +1,12 @@
 """`anchorhold worker`: charge what is due and confirm what is unclear."""
 
 import asyncio
+from contextlib import AbstractAsyncContextManager
 from typing import Annotated
 
 import typer
 
-from anchorhold.app import open_app, worker_actor
+from anchorhold.app import App, open_app, worker_actor
 from anchorhold.cli import words
 from anchorhold.cli.call import Call, Format, lone, verb
 from anchorhold.cli.objects import Object
@@ -13,6 +14,9 @@ from anchorhold.cli.output import print_json, show_one
 from anchorhold.cli.scopes import chosen, named, shown
 from anchorhold.cli.session import load_settings
 from anchorhold.domain.scope import Scope
+from anchorhold.metrics import Meters
+from anchorhold.settings import Settings
+from anchorhold.web import metrics
 from anchorhold.worker import run
 from anchorhold.worker.once import Pass, run_once
 
@@ -39,7 +43,21 @@ def worker(
     if once:
         asyncio.run(_once(call, account))
     else:
-        run.main(load_settings())
+        _until_stopped(load_settings())
+
+
+def _until_stopped(settings: Settings) -> None:
+    """With ANCHORHOLD_METRICS_LISTEN, `/metrics` and the health checks are answered there."""
+    apart = metrics.bind(settings)
+    if apart is None:
+        run.main(settings)
+        return
+    meters = Meters()
+
+    def beside(process: App) -> AbstractAsyncContextManager[None]:
+        return metrics.served(process, metrics.exposition(process, meters).text, apart)
+
+    run.main(settings, meter=meters, beside=beside)
 
 
 async def _once(call: Call, account: str | None) -> None:

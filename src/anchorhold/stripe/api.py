@@ -7,7 +7,7 @@ what it was given and nothing else, apart from `expand`, which is the same in ev
 import hashlib
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 from urllib.parse import quote
@@ -55,6 +55,9 @@ INTENT_EVENTS = (
 )
 """What happens to a PaymentIntent after it was made (Stripe API: Types of events)."""
 
+Observe = Callable[[str, Result[object], float], object]
+"""Told of each request that left: endpoint, how it ended, after how many seconds."""
+
 _HEADER_VALUE = re.compile(r"[!-~]+")
 
 T = TypeVar("T")
@@ -99,7 +102,9 @@ class StripeProvider:
         account: str | None = None,
         base: str = API_BASE,
         clock: Clock = time.monotonic,
+        observe: Observe = lambda *_: None,
     ) -> None:
+        self._observe = observe
         self._usable = bool(_HEADER_VALUE.fullmatch(secret_key))
         self._client = stripe.StripeClient(
             secret_key,
@@ -305,7 +310,13 @@ class StripeProvider:
         return self._limiter.lane(self._scope, call.endpoint)
 
     async def _send(self, call: _Call[T]) -> Result[T]:
-        """One request; how it ended is also told to the limiter."""
+        """One request; how it ended is also told to the limiter and to who counts."""
+        began = self._clock()
+        result = await self._exchange(call)
+        self._observe(call.endpoint, result, self._clock() - began)
+        return result
+
+    async def _exchange(self, call: _Call[T]) -> Result[T]:
         options = {} if call.key is None else {"idempotency_key": call.key}
         try:
             with under(call.deadline):

@@ -79,7 +79,10 @@ class Breaker:
         failures: int = 5,
         rest_s: float = 30.0,
         clock: Callable[[], float] = time.monotonic,
+        on_turn: Callable[["BreakerView"], object] = lambda _: None,
     ) -> None:
+        """`on_turn` is told when it has opened, opened again after a probe, or closed."""
+        self._on_turn = on_turn
         self._limit = failures
         self._rest_s = rest_s
         self._clock = clock
@@ -126,10 +129,14 @@ class Breaker:
         self._failures = 0
         if self._open_until is not None:
             self._open_until = None
-            self._turn += 1
+            self._turns()
 
     def _fail(self) -> None:
         self._failures += 1
         if self._open_until is not None or self._failures >= self._limit:
             self._open_until = self._clock() + self._rest_s
-            self._turn += 1
+            self._turns()
+
+    def _turns(self) -> None:
+        self._turn += 1
+        self._on_turn(self.view())

@@ -6,7 +6,8 @@ A wait never outlives the call's deadline; a 429 makes the endpoint rest for tha
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 
 from aiolimiter import AsyncLimiter
 
@@ -24,14 +25,35 @@ def bucket(per_second: float) -> AsyncLimiter:
     return AsyncLimiter(burst, burst / rate)
 
 
+class Queue:
+    """How many calls wait, in all lanes of a process."""
+
+    def __init__(self) -> None:
+        self.waiting = 0
+
+    @contextmanager
+    def one_more(self) -> Generator[None]:
+        """One waits, inside the block."""
+        self.waiting += 1
+        try:
+            yield
+        finally:
+            self.waiting -= 1
+
+
 class Lane:
     """One endpoint of one account."""
 
     def __init__(
-        self, endpoint: AsyncLimiter, account: AsyncLimiter, clock: Callable[[], float]
+        self,
+        endpoint: AsyncLimiter,
+        account: AsyncLimiter,
+        clock: Callable[[], float],
+        queue: Queue | None = None,
     ) -> None:
         self._buckets = (endpoint, account)
         self._clock = clock
+        self._queue = queue or Queue()
         self._rests_until = 0.0
         self._rest_s = 0.0
 
@@ -43,9 +65,10 @@ class Lane:
             await self._take()
             return True
         try:
-            async with asyncio.timeout(deadline.at - self._clock()):
-                await self._rest()
-                await self._take()
+            with self._queue.one_more():
+                async with asyncio.timeout(deadline.at - self._clock()):
+                    await self._rest()
+                    await self._take()
         except TimeoutError:
             return False
         return True
@@ -94,12 +117,18 @@ class Limiter:
         self._clock = clock
         self._accounts: dict[str, AsyncLimiter] = {}
         self._lanes: dict[tuple[str, str], Lane] = {}
+        self._queue = Queue()
+
+    @property
+    def waiting(self) -> int:
+        """How many calls wait for their turn now."""
+        return self._queue.waiting
 
     def lane(self, account: str, endpoint: str) -> Lane:
         """The lane of this endpoint; `endpoint` is verb and path with ids left out."""
         lane = self._lanes.get((account, endpoint))
         if lane is None:
             whole = self._accounts.setdefault(account, bucket(self._per_account))
-            lane = Lane(bucket(self._per_endpoint), whole, self._clock)
+            lane = Lane(bucket(self._per_endpoint), whole, self._clock, self._queue)
             self._lanes[account, endpoint] = lane
         return lane

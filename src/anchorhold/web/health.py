@@ -9,13 +9,17 @@ from fastapi.responses import JSONResponse
 from anchorhold.domain.refusals import Code, Refusal
 from anchorhold.store import schema
 from anchorhold.store.db import Db
+from anchorhold.stripe.breaker import Breaker
 
 ANSWER_S = 2
 """A database that is slower than this is not ready."""
 
 
-def router(db: Db) -> APIRouter:
-    """The two endpoints. `/readyz` answers 503 and why not, as a code and a sentence."""
+def router(db: Db, breaker: Breaker) -> APIRouter:
+    """The two endpoints. `/readyz` answers 503 and why not, as a code and a sentence.
+
+    An open breaker is told and is no reason: what is unclear is still asked about.
+    """
     web = APIRouter()
 
     @web.get("/healthz")
@@ -28,7 +32,8 @@ def router(db: Db) -> APIRouter:
         """200 when the database answers and has the schema of this version."""
         refusal = await not_ready(db)
         if refusal is None:
-            return JSONResponse({"status": "ready"})
+            state = breaker.view().state.value
+            return JSONResponse({"status": "ready", "breaker": state})
         said = {"status": "not_ready", "code": refusal.code.code, "message": refusal.sentence}
         return JSONResponse(said, status_code=503)
 

@@ -15,8 +15,8 @@ from anchorhold.domain.timing import setting_name
 from anchorhold.settings import Listen
 
 
-def bind(listen: Listen) -> socket.socket:
-    """A socket on the address; with port 0 on a free one.
+def bind(listen: Listen, setting: str = "listen") -> socket.socket:
+    """A socket on the address, which `setting` asks for; with port 0 on a free one.
 
     Raises Refusal: port_taken, settings_invalid (the address is not this machine's, say).
     """
@@ -27,7 +27,7 @@ def bind(listen: Listen) -> socket.socket:
         if error.errno == errno.EADDRINUSE:
             raise Refusal(Code.PORT_TAKEN, listen=listen) from None
         reason = error.strerror or str(error)
-        raise Refusal(Code.SETTINGS_INVALID, name=setting_name("listen"), reason=reason) from None
+        raise Refusal(Code.SETTINGS_INVALID, name=setting_name(setting), reason=reason) from None
 
 
 async def serve(web: FastAPI, listener: socket.socket) -> None:

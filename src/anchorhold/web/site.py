@@ -5,8 +5,9 @@ from fastapi import FastAPI
 from anchorhold.app import App
 from anchorhold.domain.scope import Scope
 from anchorhold.signing_keys import SigningKeys
-from anchorhold.web import health, intake
+from anchorhold.web import health, intake, metrics
 from anchorhold.web.intake import Wake
+from anchorhold.web.metrics import Text
 
 
 async def nobody(scope: Scope) -> None:
@@ -14,10 +15,15 @@ async def nobody(scope: Scope) -> None:
     del scope
 
 
-def site(app: App, wake: Wake = nobody) -> FastAPI:
-    """`/healthz`, `/readyz`, and Stripe's webhooks at `/stripe/{account}`."""
+def site(app: App, wake: Wake = nobody, text: Text | None = None) -> FastAPI:
+    """`/healthz`, `/readyz`, and Stripe's webhooks at `/stripe/{account}`.
+
+    With `text`, which makes it, `/metrics` as well.
+    """
     web = FastAPI(title="Anchorhold", docs_url=None, redoc_url=None, openapi_url=None)
     deps = app.deps
-    web.include_router(health.router(deps.db))
+    web.include_router(health.router(deps.db, app.wires.breaker))
+    if text is not None:
+        web.include_router(metrics.router(text))
     web.include_router(intake.router(deps, SigningKeys(deps.db, app.secret_key, deps.log), wake))
     return web

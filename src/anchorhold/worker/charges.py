@@ -10,12 +10,14 @@ from collections.abc import Sequence
 from anchorhold.domain.hold import Claim
 from anchorhold.engine.charge import Charged, charge
 from anchorhold.engine.deps import Deps
+from anchorhold.meter import UNMETERED, Meter
 
 
 class Charges:
-    """All that run; one per process."""
+    """All that run; one per process. `meter` is told how each ended."""
 
-    def __init__(self) -> None:
+    def __init__(self, meter: Meter = UNMETERED) -> None:
+        self._meter = meter
         self._running: set[asyncio.Task[Charged | None]] = set()
 
     @property
@@ -35,7 +37,10 @@ class Charges:
         if not tasks:
             return []
         done, _ = await asyncio.wait(tasks)
-        return [charged for task in done if (charged := task.result()) is not None]
+        ended = [charged for task in done if (charged := task.result()) is not None]
+        for charged in ended:
+            self._meter.charged(charged)
+        return ended
 
     async def finished(self) -> None:
         """None runs any more."""

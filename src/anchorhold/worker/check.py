@@ -7,6 +7,7 @@ from anchorhold.domain.scope import Scope
 from anchorhold.domain.sweep import SWEEP, Act
 from anchorhold.engine.deps import Deps
 from anchorhold.engine.sweep import Stopped, Swept, drain
+from anchorhold.meter import UNMETERED, Meter
 from anchorhold.worker.wake import Nobody, Wake
 
 AGAIN_S: Final = {Stopped.SILENCE: 60, Stopped.BUDGET: 1}
@@ -17,12 +18,15 @@ KEEPS: Final = frozenset({Act.KEEP, Act.ALARM, Act.CANCEL})
 FREES: Final = frozenset({Act.SUPERSEDE, Act.CLEAR})
 
 
-async def check(deps: Deps, scope: Scope, *, wake: Wake | None = None) -> Swept:
+async def check(
+    deps: Deps, scope: Scope, *, wake: Wake | None = None, meter: Meter = UNMETERED
+) -> Swept:
     """Every stale hold was checked once, and what this freed or kept has its wake-up.
 
     What one check raised is raised after all that.
     """
     swept = await drain(deps, scope)
+    meter.swept(swept)
     await wake_after(deps, scope, wake or Nobody(), swept)
     if swept.failed is not None:
         raise swept.failed

@@ -18,6 +18,7 @@ from anchorhold.domain.ids import AccountId
 from anchorhold.domain.scope import Scope
 from anchorhold.engine.deps import Deps
 from anchorhold.engine.tick import tick
+from anchorhold.meter import UNMETERED, Meter
 from anchorhold.store import accounts
 from anchorhold.stripe.breaker import Breaker
 from anchorhold.worker.batch import collect_batch
@@ -46,6 +47,7 @@ class Shift:
     breaker: Breaker
     stop: Stop
     batch: int
+    meter: Meter = UNMETERED
 
 
 def connect_jobs(conninfo: str) -> procrastinate.App:
@@ -176,22 +178,30 @@ class Tasks:
 
     async def check(self, *, account_id: str, livemode: bool) -> None:
         """The stale holds of the account and mode."""
-        deps, scope = self._shift.deps, Scope(AccountId(account_id), livemode)
-        await self._shift.stop.unless(check(deps, scope, wake=self.wake))
+        shift, scope = self._shift, Scope(AccountId(account_id), livemode)
+        await shift.stop.unless(check(shift.deps, scope, wake=self.wake, meter=shift.meter))
 
     async def tick(self, timestamp: int) -> None:
         """Every account and mode: a batch is asked for, then holds and followed intents."""
+        clock = self._shift.deps.db.monotonic
+        began = clock()
         scopes = await accounts.scopes(self._shift.deps.db)
+        if not scopes:
+            nobody = "no account is connected to Stripe; run `anchorhold account connect`"
+            self._shift.deps.log.error("worker.no_account", next_step=nobody)
         for scope in scopes:
             await self.wake.collect(scope)
         gate = asyncio.Semaphore(SCOPES_AT_ONCE)
         await asyncio.gather(*(self._tick(scope, gate) for scope in scopes))
+        if not self._shift.stop.asked:
+            self._shift.meter.ticked(clock() - began)
 
     async def _tick(self, scope: Scope, gate: asyncio.Semaphore) -> None:
         """One account and mode; whatever fails there is logged and stops no other."""
         deps, stop = self._shift.deps, self._shift.stop
         async with gate:
-            for work in (check(deps, scope, wake=self.wake), tick(deps, scope)):
+            checking = check(deps, scope, wake=self.wake, meter=self._shift.meter)
+            for work in (checking, tick(deps, scope)):
                 try:
                     await stop.unless(work)
                 except Exception:  # the other accounts have their tick

@@ -1,10 +1,11 @@
 """A worker process, from its start to its end."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from typing import Final
 
+import procrastinate
 import psycopg
 import uvloop
 from procrastinate.exceptions import ConnectorException
@@ -14,7 +15,9 @@ from psycopg_pool import PoolTimeout
 from anchorhold import logs, postgres
 from anchorhold.app import App, database, open_app, worker_actor
 from anchorhold.domain.refusals import Code, Refusal
+from anchorhold.meter import UNMETERED, Meter
 from anchorhold.settings import Settings
+from anchorhold.threads import in_daemon
 from anchorhold.worker.charges import Charges
 from anchorhold.worker.jobs import HEARTBEAT_S, STALLED_S, Shift, Tasks, connect_jobs
 from anchorhold.worker.schedule import cron_of
@@ -36,12 +39,18 @@ DATABASE_LOST: Final = (
 """A server that is away, that cuts a session, or that only reads: a standby, until promoted."""
 
 
-def main(settings: Settings) -> None:
+Beside = Callable[[App], AbstractAsyncContextManager[object]]
+"""What is open while a worker works: a listener, say."""
+
+
+def main(settings: Settings, *, meter: Meter = UNMETERED, beside: Beside = nullcontext) -> None:
     """`run` on uvloop."""
-    uvloop.run(run(settings))
+    uvloop.run(run(settings, meter=meter, beside=beside))
 
 
-async def run(settings: Settings) -> None:
+async def run(
+    settings: Settings, *, meter: Meter = UNMETERED, beside: Beside = nullcontext
+) -> None:
     """A worker until SIGTERM or SIGINT: running charges end, then this returns.
 
     A second signal raises KeyboardInterrupt at once; the sweep finds out about the charges that
@@ -49,10 +58,11 @@ async def run(settings: Settings) -> None:
     """
     cron_of(settings.timing.tick_seconds)
     stop = Stop()
-    async with open_app(settings, actor=worker_actor()) as app:
+    async with open_app(settings, actor=worker_actor(), meter=meter) as app:
         logs.adopt_libraries(app.deps.log)
         with stop.on_signals():
-            await work(app, stop)
+            async with beside(app):
+                await work(app, stop)
 
 
 async def work(app: App, stop: Stop) -> None:
@@ -108,8 +118,9 @@ async def _do_jobs(app: App, stop: Stop, charges: Charges) -> None:
     shift = Shift(app.deps, charges, app.wires.breaker, stop, batch_of(app.settings), app.meter)
     tasks = Tasks(jobs, shift)
     tasks.register(cron_of(app.settings.timing.tick_seconds))
-    async with jobs.open_async():
-        await tasks.begin()
+    try:
+        if not await stop.unless(_begin(jobs, tasks)):
+            return
         worker = Worker(
             jobs,
             concurrency=JOBS,
@@ -120,6 +131,15 @@ async def _do_jobs(app: App, stop: Stop, charges: Charges) -> None:
             stalled_worker_timeout=STALLED_S,
         )
         await _run_until(worker, stop)
+    finally:
+        await jobs.close_async()
+
+
+async def _begin(jobs: procrastinate.App, tasks: Tasks) -> bool:
+    """The jobs can be done; waits for a database that is away, so that it may be cut."""
+    await jobs.open_async()
+    await tasks.begin()
+    return True
 
 
 async def _run_until(worker: Worker, stop: Stop) -> None:
@@ -156,9 +176,9 @@ async def _keep_server(app: App) -> None:
     folder = app.settings.postgres_dir
     while True:
         await asyncio.sleep(LOOK_AT_SERVER_S)
-        if (await asyncio.to_thread(postgres.status, folder)).running:
+        if (await in_daemon(lambda: postgres.status(folder))).running:
             continue
-        refused = await asyncio.to_thread(_start_again, app)
+        refused = await in_daemon(lambda: _start_again(app))
         app.deps.log.error("database.gone", folder=str(folder), refused=refused)
 
 
