@@ -9,7 +9,7 @@ COUNTS = {"due": 20_000, "stale": 500, "held": 200, "followed": 3_000, "watched"
 INVOICES = 1_000_000
 CUSTOMERS = 100_000
 BIG = ("invoice", "intent", "attempt", "payment", "customer", "stripe_customer", "journal",
-       "message", "webhook_delivery")  # fmt: skip
+       "message", "webhook_delivery", "event_delivery")  # fmt: skip
 
 # Every fourth of the paid ones still has its intent, attempt, payment and journal here.
 KEPT = "(kind <> 'paid' OR n %% 4 = 0)"
@@ -111,6 +111,31 @@ LOADS = (
       FROM numbered WHERE kind = 'paid' AND {kept}
     """,
     """
+    INSERT INTO anchorhold.event
+           (account_id, livemode, id, stripe_account, type, created, object_id, intent_id,
+            idempotency_key, summary, source, state, invoice_id, rule, look_at, done_at)
+    SELECT 'acc_ours', false, 'evt_' || id, 'acct_1', 'payment_intent.succeeded',
+           at - make_interval(mins => n), 'pi_' || id, 'pi_' || id, 'key_' || n, '{{}}', 'catch_up',
+           CASE WHEN n %% 500 = 0 THEN 'waiting' WHEN n %% 501 = 0 THEN 'unmatched' ELSE 'done' END,
+           'inv_' || id, 'N1', at - interval '1 hour',
+           CASE WHEN n %% 500 <> 0 AND n %% 501 <> 0 THEN at END
+      FROM numbered WHERE kind = 'paid' AND {kept}
+    """,
+    """
+    INSERT INTO anchorhold.event_cursor (account_id, livemode, stripe_account, read_to)
+    SELECT 'acc_ours', false, 'acct_1', now() - interval '40 days'
+    """,
+    """
+    INSERT INTO anchorhold.refund
+           (account_id, livemode, id, payment_id, invoice_id, stripe_intent_id, stripe_refund_id,
+            amount, currency, state, actor, idempotency_key, params, created_at, look_at)
+    SELECT 'acc_ours', false, 'rfd_' || id, 'pay_' || id, 'inv_' || id, 'pi_' || id,
+           CASE WHEN n %% 200 > 0 THEN 're_' || n END, 500, 'eur',
+           CASE WHEN n %% 200 > 0 THEN 'succeeded' ELSE 'requested' END, 'operator', 'rfd_' || n,
+           '{{}}', at - interval '1 hour', at - interval '1 hour'
+      FROM numbered WHERE kind = 'paid' AND n %% 20 = 0
+    """,
+    """
     INSERT INTO anchorhold.journal (account_id, livemode, invoice_id, actor, what)
     SELECT 'acc_ours', false, 'inv_' || id, 'worker', 'payment.paid'
       FROM numbered WHERE {kept}
@@ -143,6 +168,14 @@ LOADS = (
            at - make_interval(secs => n %% 600), CASE WHEN n %% 90 > 0 THEN at END
       FROM numbered WHERE kind = 'paid' AND {kept} AND n %% 3 = 0
     """,
+    """
+    INSERT INTO anchorhold.event_delivery
+           (account_id, livemode, id, verdict, signature, secret_id, event_id, event_type, bytes,
+            source, received_at)
+    SELECT 'acc_ours', false, 'edl_' || id, 'good', 'valid', 'sgn_1', 'evt_' || n, 'x', 9, '::1',
+           at - make_interval(mins => n)
+      FROM numbered WHERE n %% 4 = 0
+    """,
 )
 
 CONSTRAINTS = """
@@ -172,7 +205,8 @@ def load(conninfo: str) -> None:
     The indexes are made after the rows, which is three times as fast; foreign keys, which no plan
     reads, are left out.
     """
-    tables = [f"anchorhold.{name}" for name in (*BIG, "notice", "connection", "account")]
+    others = ("notice", "connection", "account", "event_cursor")
+    tables = [f"anchorhold.{name}" for name in (*BIG, *others)]
     with psycopg.connect(conninfo, autocommit=True) as conn:
         conn.execute("SET maintenance_work_mem = '512MB'")
         again = _drop_indexes(conn, tables)

@@ -9,6 +9,7 @@ from anchorhold.domain.scope import Scope
 from anchorhold.store import (
     accounts,
     checks,
+    endpoints,
     events,
     follows,
     intents,
@@ -17,6 +18,7 @@ from anchorhold.store import (
     presumed,
     recoveries,
     refunds,
+    signing_secrets,
     views_attempts,
     views_customers,
     views_events,
@@ -25,6 +27,7 @@ from anchorhold.store import (
     views_notices,
     views_payments,
     views_refunds,
+    views_webhooks,
     watches,
 )
 from anchorhold.store import credits as credit
@@ -124,6 +127,12 @@ READS = (
         db, scope, invoice_id=None), 0),
     _read("views_notices.one", lambda db, scope: views_notices.one(db, scope, news.NTC)),
     _read("views_payments.one", lambda db, scope: views_payments.one(db, scope, PI)),
+    _read("endpoints.all_of", endpoints.all_of, []),
+    _read("signing_secrets.all_of", signing_secrets.all_of, []),
+    _read("views_webhooks.deliveries", lambda db, scope: views_webhooks.deliveries(
+        db, scope, endpoint_id=None, state=None, after=None, limit=9), []),
+    _read("views_webhooks.count", lambda db, scope: views_webhooks.count(
+        db, scope, endpoint_id=None, state=None), 0),
     _read("views_refunds.of_payment", lambda db, scope: views_refunds.of_payment(
         db, scope, news.PAY), []),
     _read("views_payments.count", lambda db, scope: views_payments.count(
@@ -142,6 +151,7 @@ UNSCOPED = {
     "metrics.jobs_waiting": "the queue of all accounts",
     "metrics.open_notices": "a gauge of the whole database",
     "metrics.parks_without_hold": "a gauge of the whole database",
+    "signing_secrets.active": "an account by its name in an address, and its two modes",
     "schema.current": "the schema's version",
 }
 """Reads that are about no account, and what they are about."""

@@ -43,7 +43,7 @@ async def due(scene: Scene) -> Due:
     """One delivery that is taken for its first try."""
     await endpoint(scene)
     await paid(scene)
-    assert await messages.make(scene.db, OURS, limit=9) == 1
+    assert len(await messages.make(scene.db, OURS, limit=9)) == 1
     (taken,) = await messages.take(scene.db, OURS, limit=9)
     return taken
 
@@ -59,13 +59,13 @@ async def test_a_payment_is_told_once(scene: Scene) -> None:
     assert (taken.type, taken.tries, taken.url) == ("invoice.paid", 1, "https://example.com/hook")
     assert taken.data["status"] == "paid"
     assert taken.data["amount_paid"] == AMOUNT
-    assert await messages.make(scene.db, OURS, limit=9) == 0
+    assert len(await messages.make(scene.db, OURS, limit=9)) == 0
 
 
 async def test_a_payment_of_too_much_is_two_messages(scene: Scene) -> None:
     await endpoint(scene)
     await paid(scene, amount=AMOUNT + 1)
-    assert await messages.make(scene.db, OURS, limit=9) == 1
+    assert len(await messages.make(scene.db, OURS, limit=9)) == 1
     types = {row.type for row in await messages.take(scene.db, OURS, limit=9)}
     assert types == {"invoice.paid", "payment.amount_mismatch"}
 
@@ -84,7 +84,7 @@ async def test_strangers_hear_and_take_nothing(scene: Scene) -> None:
     await endpoint(scene)
     await paid(scene)
     for stranger in STRANGERS:
-        assert await messages.make(scene.db, stranger, limit=9) == 0
+        assert await messages.make(scene.db, stranger, limit=9) == []
     await messages.make(scene.db, OURS, limit=9)
     for stranger in STRANGERS:
         assert await messages.take(scene.db, stranger, limit=9) == []
@@ -93,13 +93,13 @@ async def test_strangers_hear_and_take_nothing(scene: Scene) -> None:
 
 async def test_an_endpoint_hears_of_what_happens_after_it_was_added(scene: Scene) -> None:
     await paid(scene)
-    assert await messages.make(scene.db, OURS, limit=9) == 0, "nobody listens"
+    assert len(await messages.make(scene.db, OURS, limit=9)) == 0, "nobody listens"
     await endpoint(scene)
-    assert await messages.make(scene.db, OURS, limit=9) == 0
+    assert len(await messages.make(scene.db, OURS, limit=9)) == 0
     await endpoint(scene, "https://example.com/second")
     await paid(scene)
     await endpoint(scene, "https://example.com/third")
-    assert await messages.make(scene.db, OURS, limit=9) == 1
+    assert len(await messages.make(scene.db, OURS, limit=9)) == 1
     assert {row.url for row in await messages.take(scene.db, OURS, limit=9)} == {
         "https://example.com/hook",
         "https://example.com/second",
@@ -155,8 +155,9 @@ async def test_what_happens_while_an_endpoint_is_off_is_for_a_replay(scene: Scen
     assert await endpoints.switch_on(scene.db, OURS, taken.endpoint_id)
     assert await endpoints.switch_on(scene.db, OURS, taken.endpoint_id) is None
     since = scene.now() - timedelta(hours=1)
+    (again,) = scene.db.new_ids(DELIVERY, 1)
     range_ = {"since": since, "until": since + timedelta(hours=2)}
-    assert await messages.replay(scene.db, OURS, taken.endpoint_id, **range_) == 2
+    assert await messages.replay(scene.db, OURS, taken.endpoint_id, again, **range_) == 2
     assert len(await messages.take(scene.db, OURS, limit=9)) == 2
 
 

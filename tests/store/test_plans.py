@@ -9,6 +9,7 @@ import pytest
 import pytest_asyncio
 from psycopg import AsyncConnection
 
+from anchorhold.domain.answer import Decline
 from anchorhold.domain.attempt import AttemptKind, AttemptState
 from anchorhold.domain.event import StripeEvent
 from anchorhold.domain.event_delivery import Verdict
@@ -21,18 +22,25 @@ from anchorhold.domain.ids import (
     EventDeliveryId,
     InvoiceId,
     MessageId,
+    NoticeId,
+    PaymentId,
+    RefundId,
     SigningSecretId,
 )
 from anchorhold.domain.intent import Unprepared
 from anchorhold.domain.invoice import InvoiceStatus, PaymentStatus
+from anchorhold.domain.news import EventSource
 from anchorhold.domain.payment import Source
+from anchorhold.domain.refund import Refundable, RefundState
 from anchorhold.domain.timing import Timing
 from anchorhold.store import (
     attempts,
     checks,
     closes,
     customers,
+    event_cursors,
     event_deliveries,
+    events,
     follows,
     holds,
     intents,
@@ -40,15 +48,20 @@ from anchorhold.store import (
     lost_intents,
     messages,
     metrics,
+    notices,
     pages,
     payments,
     recoveries,
+    refunds,
+    repairs,
     views_attempts,
     views_customers,
+    views_events,
     views_invoices,
     views_journal,
     views_notices,
     views_payments,
+    views_refunds,
     views_webhooks,
     watches,
 )
@@ -61,7 +74,7 @@ from anchorhold.store.messages import Due, Try
 from anchorhold.store.views_invoices import InvoiceFilter
 from anchorhold.store.watches import Watched
 from tests import database as databases
-from tests.store import closing, direct, lost, million
+from tests.store import closing, direct, lost, million, news
 from tests.store.explain import ALONE, GENERIC, ExplainDb
 from tests.store.million import number
 from tests.store.scene import ACTOR, DECLINE, NO_TRACE, OURS, success
@@ -71,6 +84,13 @@ from tests.store.two import OPTIONS
 pytestmark = pytest.mark.xdist_group("million")
 
 TIMING = Timing()
+KEPT_PAID = next(one for one in (number("paid", n) for n in range(99)) if not int(one) % 20)
+PAID = Refundable(
+    PaymentId(f"pay_{KEPT_PAID}"), InvoiceId(f"inv_{KEPT_PAID}"), f"pi_{KEPT_PAID}", "acct_1",
+    14900, 0, 0, "eur", None, 0,
+)  # fmt: skip
+OPEN_NOTICE = next(one for one in (number("blocked", n) for n in range(99)) if not int(one) % 10)
+THE_DECLINE = Decline("card_declined")
 HOLD_UNTIL = "SELECT hold_until FROM anchorhold.invoice WHERE id = %s"
 LIMIT = 50
 
@@ -148,6 +168,54 @@ EVENT = StripeEvent("evt_new", "payment_intent.succeeded", 1, "pi_1")
 TRY = Try("O5", "500", 12, "", delivered=False, wait_s=300)
 
 # fmt: off
+NEWS = (
+    Case("attempts.decline_by_key", 60, lambda db, _: attempts.decline_by_key(
+        db, OURS, AttemptId(f"att_{number('watched', 1)}"), THE_DECLINE, rule="N2", actor=ACTOR)),
+    Case("disputes.record", 60, lambda db, _: news.dispute(db, OURS, PAID)),
+    Case("event_cursors.begin", 60, lambda db, _: event_cursors.begin(db, OURS, "acct_1")),
+    Case("event_cursors.advance", 60, lambda db, _: event_cursors.advance(
+        db, OURS, "acct_1", read_to=datetime.now(UTC))),
+    Case("event_cursors.gap", 60, lambda db, _: event_cursors.gap(
+        db, OURS, "acct_1", notice_id="ntc_gap")),
+    Case("events.put", 300, lambda db, _: events.put(
+        db, OURS, "acct_1", [news.event_of(n) for n in range(10)], EventSource.WEBHOOK)),
+    Case("events.take", 2000, lambda db, _: events.take(db, OURS, limit=LIMIT)),
+    Case("events.take", 60, lambda db, _: events.take(
+        db, OURS, limit=1, event_id=f"evt_{2000:026}"), "of one"),
+    Case("events.match", 60, lambda db, _: events.match(db, OURS, news.waiting())),
+    Case("events.done", 60, lambda db, _: events.done(
+        db, OURS, f"evt_{2000:026}", rule="N1", invoice_id=InvoiceId(f"inv_{2000:026}"))),
+    Case("events.unmatched", 60, lambda db, _: events.unmatched(db, OURS, f"evt_{2000:026}")),
+    Case("follows.one", 60, lambda db, _: follows.one(
+        db, OURS, inv("followed"), pi("followed"))),
+    Case("watches.one", 60, lambda db, _: watches.one(db, OURS, inv("watched"), pi("watched"))),
+    Case("notices.resolve", 60, lambda db, _: notices.resolve(
+        db, OURS, NoticeId(f"ntc_{OPEN_NOTICE}"), resolution="x", actor=ACTOR)),
+    Case("refunds.facts", 60, lambda db, _: refunds.facts(db, OURS, PAID.payment_id)),
+    Case("refunds.by_intent", 60, lambda db, _: refunds.by_intent(db, OURS, f"pi_{KEPT_PAID}")),
+    Case("refunds.state", 60, lambda db, _: refunds.state(
+        db, OURS, RefundId(f"rfd_{200:026}"))),
+    Case("refunds.begin", 60, lambda db, _: news.begin(db, OURS, PAID)),
+    Case("refunds.take_unfinished", 2000, lambda db, _: refunds.take_unfinished(
+        db, OURS, limit=LIMIT)),
+    Case("refunds.end", 60, lambda db, _: refunds.end(
+        db, OURS, RefundId(f"rfd_{200:026}"), RefundState.REFUSED, error="x", actor=ACTOR)),
+    Case("refunds.record", 100, lambda db, _: news.record(db, OURS, PAID)),
+    Case("repairs.take", 60, lambda db, held: repairs.take(
+        db, OURS, TIMING, held.stale.invoice_id)),
+    Case("views_events.page", 200, lambda db, _: views_events.page(
+        db, OURS, invoice_id=None, after=None, limit=LIMIT)),
+    Case("views_events.page", 60, lambda db, _: views_events.page(
+        db, OURS, invoice_id=InvoiceId(f"inv_{2000:026}"), after=None, limit=LIMIT), "of one"),
+    Case("views_events.one", 60, lambda db, _: views_events.one(db, OURS, f"evt_{2000:026}")),
+    Case("views_notices.one", 60, lambda db, _: views_notices.one(
+        db, OURS, f"ntc_{number('blocked', 1)}")),
+    Case("views_payments.one", 60, lambda db, _: views_payments.one(db, OURS, f"pi_{KEPT_PAID}")),
+    Case("views_refunds.of_payment", 60, lambda db, _: views_refunds.of_payment(
+        db, OURS, PaymentId(f"pay_{200:026}"))),
+)
+"""What news does and reads."""
+
 CASES = (
     *(Case(*row) for row in direct.cases(TIMING, LIMIT)),
     Case("holds.claim_due", 2500, lambda db, _: holds.claim_due(
@@ -284,6 +352,7 @@ CASES = (
         db, OURS, inv("due"))),
     Case("views_notices.page", 400, lambda db, _: views_notices.page(
         db, OURS, resolved=False, after=None, limit=LIMIT)),
+    *NEWS,
     Case("views_payments.page", 60, lambda db, _: views_payments.page(
         db, OURS, invoice_id=None, after=None, limit=LIMIT)),
     Case("views_payments.page", 60, lambda db, _: views_payments.page(
@@ -294,7 +363,8 @@ CASES = (
     Case("messages.resend", 60, lambda db, _: messages.resend(
         db, OURS, DeliveryId(f"dlv_{192:026}"))),
     Case("messages.replay", 2000, lambda db, _: messages.replay(
-        db, OURS, EndpointId("whe_1"), since=LONG_AGO, until=LONG_AGO), finds=False),
+        db, OURS, EndpointId("whe_1"), DeliveryId("dlv_x"), since=LONG_AGO, until=LONG_AGO),
+        finds=False),
     Case("event_deliveries.take_in", 60, lambda db, _: event_deliveries.take_in(
         db, OURS, DELIVERY, "acct_1", EVENT, kept=True)),
     Case("event_deliveries.refuse", 60, lambda db, _: event_deliveries.refuse(
@@ -312,6 +382,7 @@ TOTALS = {
     "views_webhooks.count",
     "views_attempts.count",
     "views_customers.count",
+    "views_events.count",
     "views_invoices.count",
     "views_notices.count",
     "views_payments.count",

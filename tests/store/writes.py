@@ -34,7 +34,7 @@ from anchorhold.store import (
 from anchorhold.store.accounts import NewConnection
 from anchorhold.store.db import Db
 from anchorhold.store.invoices import NewInvoice
-from tests.store import closing, direct, lost, news
+from tests.store import closing, direct, lost, news, telling
 from tests.store.scene import (
     ACTOR,
     DECLINE,
@@ -359,6 +359,8 @@ WRITES = (
     Write("payments.settle", lambda scene: scene.sending(), _settle, "payment.paid",
           won=lambda settled: settled is not None and settled.verdict is Verdict.PAID),
     *(Write(**row) for row in direct.WRITES),
+    *(Write(**row) for row in telling.WRITES),
+    *(Write(**row, wins=Wins.SHARED) for row in telling.SHARED),
     *(Write(**row, wins=Wins.SHARED) for row in direct.SHARED),
     *(Write(**row, wins=Wins.BOTH) for row in direct.MODES),
 )

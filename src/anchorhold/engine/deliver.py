@@ -28,7 +28,7 @@ async def make(deps: Deps, scope: Scope) -> int:
     """Every journal row that others hear of has its messages; how many were made now."""
     total = 0
     while made := await messages.make(deps.db, scope, limit=PAGE):
-        total += made
+        total += len(made)
     return total
 
 

@@ -107,7 +107,7 @@ async def _believe(
     taken = await event_deliveries.take_in(
         deps.db, scope, delivery, key.stripe_account, event, kept=kept
     )
-    return BY_VERDICT[taken or Verdict.REPEAT], scope
+    return BY_VERDICT[taken], scope
 
 
 async def _refuse(

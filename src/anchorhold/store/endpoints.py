@@ -37,9 +37,9 @@ async def add(
         """
         INSERT INTO anchorhold.webhook_endpoint
                (account_id, livemode, id, url, types, description, secret, after_entry)
-        SELECT %(account_id)s, %(livemode)s, %(endpoint_id)s, %(url)s, %(types)s,
-               %(description)s, %(secret)s, last_value - (NOT is_called)::int
-          FROM anchorhold.journal_entry_seq
+        VALUES (%(account_id)s, %(livemode)s, %(endpoint_id)s, %(url)s, %(types)s,
+                %(description)s, %(secret)s,
+                coalesce(pg_sequence_last_value('anchorhold.journal_entry_seq'), 0))
         ON CONFLICT DO NOTHING
         RETURNING id, url, types, description, disabled_at, disabled_reason, old_secret_until,
                   created_at

@@ -47,13 +47,13 @@ class Delivery:
 
 async def take_in(
     db: Db, scope: Scope, delivery: Delivery, stripe_account: str, event: StripeEvent, *, kept: bool
-) -> Verdict | None:
+) -> Verdict:
     """The delivery has its row, and the event its one row, waiting for its effect: one commit.
 
     Good, or a repeat: the UNIQUE event decides. Without `kept` (a type that is not in question,
     another account's object) only the delivery is kept.
     """
-    return await db.one(
+    verdict = await db.one(
         """
         WITH event AS (
             INSERT INTO anchorhold.event
@@ -76,7 +76,7 @@ async def take_in(
                %(api_version)s, %(bytes)s, %(source)s
         RETURNING verdict
         """,
-        Verdict,
+        str,
         **scope.params,
         **delivery.params,
         stripe_account=stripe_account,
@@ -88,6 +88,7 @@ async def take_in(
         summary=Jsonb(dict(event.summary)),
         kept=kept,
     )
+    return Verdict(verdict)
 
 
 async def refuse(
@@ -107,6 +108,7 @@ async def refuse(
                        AND d.verdict NOT IN ('good', 'repeat')
                        AND d.received_at > (SELECT anchorhold.now()) - interval '1 hour'
                      LIMIT %(limit)s) strangers) < %(limit)s
+        ON CONFLICT DO NOTHING
         RETURNING id
         """,
         str,

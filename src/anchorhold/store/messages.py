@@ -7,7 +7,7 @@ if the thing happened, whoever dies in between.
 from dataclasses import dataclass
 from datetime import datetime
 
-from anchorhold.domain.ids import DELIVERY, MESSAGE, DeliveryId, EndpointId, MessageId
+from anchorhold.domain.ids import MESSAGE, DeliveryId, EndpointId, MessageId
 from anchorhold.domain.scope import Scope
 from anchorhold.domain.webhook import TYPES
 from anchorhold.store.db import Db
@@ -78,26 +78,32 @@ WITH picked AS MATERIALIZED (
            endpoint_id, message_id
       FROM wanted
 )
-SELECT entry FROM told
+SELECT entry AS id FROM told
 """
 
 
-async def make(db: Db, scope: Scope, *, limit: int) -> int:
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A row of the journal whose messages exist."""
+
+    id: int
+
+
+async def make(db: Db, scope: Scope, *, limit: int) -> list[Told]:
     """Up to `limit` journal rows are told: a delivery of each message waits for each endpoint.
 
     Without an endpoint nothing is told: an account that listens to nothing pays nothing for it.
-    How many were told; several workers share the rows out.
+    Several workers share the rows out.
     """
-    told = await db.all(
+    return await db.all(
         _MAKE,
-        int,
+        Told,
         **scope.params,
         limit=limit,
         whats=[what for row in TYPES for what in sorted(row.told_by)],
         types=[row.name for row in TYPES for _ in row.told_by],
         message_ids=db.new_ids(MESSAGE, 2 * limit),
     )
-    return len(told)
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,16 +272,25 @@ async def resend(db: Db, scope: Scope, delivery_id: DeliveryId) -> str | None:
 
 
 async def replay(
-    db: Db, scope: Scope, endpoint_id: EndpointId, *, since: datetime, until: datetime
+    db: Db,
+    scope: Scope,
+    endpoint_id: EndpointId,
+    replay_id: DeliveryId,
+    *,
+    since: datetime,
+    until: datetime,
 ) -> int:
-    """Every message of the range is delivered to the endpoint once more; how many there are."""
+    """Every message of the range is delivered to the endpoint once more; how many there are.
+
+    Once for each `replay_id`: a repeat of the same replay adds nothing.
+    """
     made = await db.all(
         """
         INSERT INTO anchorhold.webhook_delivery
                (account_id, livemode, id, endpoint_id, message_id)
         SELECT m.account_id, m.livemode,
                'dlv_' || substr(m.id, 5, 16)
-                      || upper(left(md5(m.id || %(delivery_id)s::text), 10)), e.id, m.id
+                      || upper(left(md5(m.id || %(replay_id)s::text), 10)), e.id, m.id
           FROM anchorhold.message m
           JOIN anchorhold.webhook_endpoint e
             ON e.account_id = m.account_id AND e.livemode = m.livemode
@@ -283,6 +298,8 @@ async def replay(
            AND m.at >= %(since)s AND m.at < %(until)s
            AND e.id = %(endpoint_id)s AND e.deleted_at IS NULL AND e.disabled_at IS NULL
            AND (e.types = '{}' OR m.type = ANY(e.types))
+         ORDER BY m.id
+        ON CONFLICT DO NOTHING
         RETURNING id
         """,
         str,
@@ -290,6 +307,6 @@ async def replay(
         endpoint_id=endpoint_id,
         since=since,
         until=until,
-        delivery_id=db.new_ids(DELIVERY, 1)[0],
+        replay_id=replay_id,
     )
     return len(made)

@@ -56,7 +56,7 @@ async def add(
 ) -> str | None:
     """Deliveries that this secret signed are believed; every older one ends after the overlap.
 
-    None: the mode is not connected to Stripe.
+    None: the mode is not connected to Stripe, or the id is taken.
     """
     return await db.one(
         """
@@ -64,6 +64,7 @@ async def add(
             UPDATE anchorhold.signing_secret
                SET ends_at = anchorhold.now() + make_interval(secs => %(overlap_s)s)
              WHERE account_id = %(account_id)s AND livemode = %(livemode)s
+               AND id <> %(secret_id)s
                AND (ends_at IS NULL
                     OR ends_at > anchorhold.now() + make_interval(secs => %(overlap_s)s))
         )
@@ -71,6 +72,7 @@ async def add(
         SELECT account_id, livemode, %(secret_id)s, %(secret)s, %(last4)s
           FROM anchorhold.connection
          WHERE account_id = %(account_id)s AND livemode = %(livemode)s
+        ON CONFLICT DO NOTHING
         RETURNING id
         """,
         str,

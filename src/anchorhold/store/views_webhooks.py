@@ -41,6 +41,12 @@ SELECT d.id, d.endpoint_id, e.url, d.message_id, m.type, m.invoice_id, m.sequenc
 """
 
 
+_COUNT = """
+SELECT count(*) FROM anchorhold.webhook_delivery d
+ WHERE d.account_id = %(account_id)s AND d.livemode = %(livemode)s
+"""
+
+
 async def deliveries(
     db: Db,
     scope: Scope,
@@ -73,10 +79,7 @@ async def count(
 ) -> int:
     """How many deliveries fit."""
     found = await db.one(
-        """
-        SELECT count(*) FROM anchorhold.webhook_delivery d
-         WHERE d.account_id = %(account_id)s AND d.livemode = %(livemode)s
-        """
+        _COUNT
         + given(
             (endpoint_id, " AND d.endpoint_id = %(endpoint_id)s"),
             (state, " AND d.state = %(state)s"),
