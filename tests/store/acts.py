@@ -7,21 +7,26 @@ from typing import Any
 from anchorhold.domain.attempt import AttemptState, Cause
 from anchorhold.domain.hold import Token
 from anchorhold.domain.ids import InvoiceId
+from anchorhold.domain.intent import IntentState
 from anchorhold.domain.invoice import InvoiceStatus
 from anchorhold.domain.outcome import ENDS, End, Meaning
 from anchorhold.domain.payment import Source
+from anchorhold.domain.scope import Scope
 from anchorhold.store import (
     accounts,
     attempts,
     checks,
+    closes,
     customers,
     follows,
     holds,
     intents,
+    pages,
     payments,
     watches,
 )
 from anchorhold.store.db import Db
+from tests.store import closing
 from tests.store.scene import (
     ACTOR,
     DECLINE,
@@ -198,6 +203,41 @@ async def _watch_ends(db: Db, scene: Scene, state: Any) -> Any:
     return await watches.end(db, scene.scope, watched_of(state), rule="W3", actor=ACTOR)
 
 
+def closing_act(write: Callable[[Db, Scope, Scene, Any], Coroutine[Any, Any, Any]]) -> Run:
+    """The one who closes writes this."""
+    return lambda db, scene, state: write(db, scene.scope, scene, [state])
+
+
+async def _owner_gone(db: Db, scene: Scene, state: Any) -> Any:
+    """The sweep ends a close whose owner died, after Stripe showed its intent cancelled."""
+    gone = replace(
+        ENDS[Meaning.NOT_SENT],
+        rule="S8",
+        cause=Cause.OWNER_GONE,
+        intent=IntentState.CANCELED,
+        pause_s=0,
+    )
+    return await sweep_ends(db, _token(state), gone, AttemptState.CLAIMED)
+
+
+async def _claim_to_close(db: Db, scene: Scene, state: Any) -> Any:
+    return await closing.claim_close(db, scene.scope, scene, [invoice_of(state)])
+
+
+async def _page_opened(db: Db, scene: Scene, state: Any) -> Any:
+    return await pages.open_page(db, scene.scope, invoice_of(state), actor=ACTOR)
+
+
+async def _credit_given(db: Db, scene: Scene, state: Any) -> Any:
+    return await closing.give(db, scene.scope, scene, [invoice_of(state)])
+
+
+async def _write_off(db: Db, scene: Scene, state: Any) -> Any:
+    return await closes.write_off_under_way(
+        db, scene.scope, invoice_of(state), reason="bankrupt", actor=ACTOR
+    )
+
+
 # fmt: off
 STAGES = (
     Stage("due", lambda scene, count: scene.due(count), {
@@ -206,6 +246,20 @@ STAGES = (
         "page pays": _page_pays,
         "page pays less": _page_pays_less,
         "account refused": _refuse_account,
+        "claim to close": _claim_to_close,
+        "page opened": _page_opened,
+        "credit given": _credit_given,
+    }),
+    Stage("closing", lambda scene, count: scene.closing(count), {
+        "closed": closing_act(closing.finish),
+        "amended": closing_act(closing.amend),
+        "let go": closing_act(closing.release),
+        "owner gone": _owner_gone,
+        "page pays": _page_pays,
+        "page pays less": _page_pays_less,
+        "page opened": _page_opened,
+        "claim": _claim,
+        "claim to close": _claim_to_close,
     }),
     Stage("without a method", lambda scene, count: scene.customers(count), {
         "method set": lambda db, scene, state: customers.set_payment_method(
@@ -256,6 +310,7 @@ STAGES = (
         "page pays less": _page_pays_less,
         "re-check": recheck,
         "claim": _claim,
+        "written off": _write_off,
     }),
     Stage("written off", lambda scene, count: scene.written_off(count), {
         "owner settles": _owner_settles,
@@ -273,6 +328,8 @@ STAGES = (
         "page pays": _page_pays,
         "page pays less": _page_pays_less,
         "claim": _claim,
+        "written off": _write_off,
+        "claim to close": _claim_to_close,
     }),
     Stage("superseded", lambda scene, count: scene.superseded(count), {
         "watch follows": _watch_follows,

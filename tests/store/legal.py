@@ -44,8 +44,11 @@ LEGAL = {
             SELECT count(*) FROM anchorhold.journal j
              WHERE (j.account_id, j.livemode, j.invoice_id)
                  = (p.account_id, p.livemode, p.invoice_id)
-               AND j.what LIKE 'payment.%' AND j.what <> 'payment.known'
-               AND j.detail->>'stripe_intent_id' = p.stripe_intent_id)""",
+               AND ((j.what LIKE 'payment.%' AND j.what <> 'payment.known'
+                     AND j.detail->>'stripe_intent_id' = p.stripe_intent_id)
+                    OR (j.what = 'invoice.' || CASE p.source WHEN 'elsewhere'
+                                                   THEN 'paid_elsewhere' ELSE p.source END
+                        AND p.stripe_intent_id IS NULL)))""",
     "each attempt that was made is told once": """
         SELECT a.account_id, a.invoice_id FROM anchorhold.attempt a WHERE 1 <> (
             SELECT count(*) FROM anchorhold.journal j

@@ -39,6 +39,34 @@ due               page pays less      claim               -      open  failed   
 due               account refused     claim               ok     open  pending    held  claimed
 due               page pays           page pays           known  paid  succeeded  free  none
 due               page pays           page pays less      known  paid  succeeded  free  none
+due               claim               claim to close      -      open  pending    held  claimed
+due               claim to close      claim               -      open  pending    held  claimed
+due               claim to close      claim_due           -      open  pending    held  claimed
+due               claim to close      claim to close      -      open  pending    held  claimed
+due               claim to close      page opened         -      open  pending    held  claimed
+due               page opened         claim to close      ok     open  pending    held  claimed
+due               page opened         claim               ok     open  pending    held  claimed
+due               claim               page opened         -      open  pending    held  claimed
+due               page pays           claim to close      -      paid  succeeded  free  none
+closing           closed              closed              -      void  pending    free  not_sent
+closing           closed              amended             -      void  pending    free  not_sent
+closing           amended             closed              -      open  pending    free  not_sent
+closing           closed              page pays           voided  void  failed    free  not_sent
+closing           page pays           closed              -      paid  succeeded  held  claimed
+closing           page pays           amended             -      paid  succeeded  held  claimed
+closing           page pays less      closed              -      open  failed     held  claimed
+closing           owner gone          closed              -      open  pending    free  not_sent
+closing           closed              owner gone          -      void  pending    free  not_sent
+closing           let go              closed              -      open  pending    free  not_sent
+closing           closed              claim               -      void  pending    free  not_sent
+closing           let go              claim               -      open  pending    free  not_sent
+closing           closed              page opened         -      void  pending    free  not_sent
+stale             written off  written off  -  uncollectible  pending  held  sending
+stale             written off  sweep supersedes  -  uncollectible  pending  held  sending
+stale             sweep supersedes    written off         -      open  pending    free  superseded
+stale             written off         sweep settles       paid   paid  succeeded  free  superseded
+stale             written off  owner declines  -  uncollectible  pending  held  sending
+followed          written off         page pays           paid   paid  succeeded  free  succeeded
 without a method  method set          customer refused    -      open  pending    free  none
 without a method  customer refused    method set          ok     open  failed     free  none
 without a method  customer refused    claim               -      open  failed     free  none

@@ -9,8 +9,10 @@ from enum import Enum
 import pytest
 
 from anchorhold.domain import event_delivery
+from anchorhold.domain.access import Action
 from anchorhold.domain.account import AfterPresumedNone, ChargeMode, SweepMode
 from anchorhold.domain.attempt import CLAIMS_FROM, AttemptKind, AttemptState, Cause
+from anchorhold.domain.closing import Act
 from anchorhold.domain.disputes import Dispute
 from anchorhold.domain.hold import HoldState
 from anchorhold.domain.intent import IntentState
@@ -48,7 +50,7 @@ COLUMNS: dict[tuple[str, str], set[str]] = {
     ("payment", "dispute"): set(Dispute),
     ("refund", "state"): set(RefundState),
 }
-COMPUTED = {HoldState, Verdict}
+COMPUTED = {HoldState, Verdict, Act, Action}
 """Said by a statement, and in no column."""
 
 

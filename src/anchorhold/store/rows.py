@@ -18,7 +18,8 @@ def row_maker(shape: type[T], names: Sequence[str]) -> Callable[[Sequence[Any]],
     differ, so that a query and its shape cannot drift apart.
     """
     if not hasattr(shape, "__dataclass_fields__"):
-        return lambda values: values[0]
+        convert = _converter(shape)
+        return lambda values: convert(values[0])
     return _maker(shape, tuple(names))
 
 
