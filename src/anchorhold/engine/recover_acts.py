@@ -35,11 +35,18 @@ async def act(
 
     Raises StoppedError when Stripe did not answer.
     """
+    if rule.act is Act.CANCEL:
+        return await _cancel(deps, connected, intent)
+    if rule.act is Act.ADOPT:
+        return None if await _adopt(deps, scope, intent) else intent
+    await _write(deps, scope, rule, intent, standing)
+    return None
+
+
+async def _write(
+    deps: Deps, scope: Scope, rule: Rule, intent: IntentView, standing: Standing
+) -> None:
     match rule.act:
-        case Act.CANCEL:
-            return await _cancel(deps, connected, intent)
-        case Act.ADOPT:
-            return None if await _adopt(deps, scope, intent) else intent
         case Act.SETTLE:
             await _settle(deps, scope, rule, intent, standing)
         case Act.FOLLOW:
@@ -51,9 +58,8 @@ async def act(
             await _remember(deps, scope, intent, IntentState.CANCELED)
         case Act.REPORT:
             await _report(deps, scope, intent)
-        case Act.NOTHING:
+        case _:
             pass
-    return None
 
 
 async def _adopt(deps: Deps, scope: Scope, intent: IntentView) -> bool:
