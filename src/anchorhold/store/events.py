@@ -11,6 +11,7 @@ from anchorhold.domain.event import StripeEvent
 from anchorhold.domain.ids import AttemptId, InvoiceId
 from anchorhold.domain.news import WATCH_DAYS, EventSource, EventState
 from anchorhold.domain.scope import Scope
+from anchorhold.store.conditions import given
 from anchorhold.store.db import Db
 
 
@@ -80,15 +81,17 @@ async def put(
     )
 
 
-_TAKE = """
+_WAITING = """
 WITH picked AS MATERIALIZED (
     SELECT e.account_id, e.livemode, e.id
       FROM anchorhold.event e
      WHERE e.account_id = %(account_id)s AND e.livemode = %(livemode)s
        AND e.state IN ('waiting', 'unmatched')
-       AND (e.look_at <= (SELECT anchorhold.now()) OR e.id = %(event_id)s)
-       AND (%(event_id)s::text IS NULL OR e.id = %(event_id)s)
-     ORDER BY e.look_at, e.created, e.id
+"""
+
+_TAKE = """
+       AND (e.look_at <= (SELECT anchorhold.now()) OR %(event_id)s::text IS NOT NULL)
+     ORDER BY e.look_at
      LIMIT %(limit)s
        FOR UPDATE SKIP LOCKED
 ), taken AS (
@@ -113,7 +116,12 @@ async def take(db: Db, scope: Scope, *, limit: int, event_id: str | None = None)
     at once.
     """
     return await db.all(
-        _TAKE, Waiting, **scope.params, **ladder.PARAMS, limit=limit, event_id=event_id
+        _WAITING + given((event_id, " AND e.id = %(event_id)s")) + _TAKE,
+        Waiting,
+        **scope.params,
+        **ladder.PARAMS,
+        limit=limit,
+        event_id=event_id,
     )
 
 

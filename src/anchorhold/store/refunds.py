@@ -184,12 +184,19 @@ async def end(
     """The request ended without a refund; None when it is known at Stripe by now."""
     return await db.one(
         """
-        WITH ended AS (
-            UPDATE anchorhold.refund
-               SET state = %(state)s, error = %(error)s, ended_at = anchorhold.now()
+        WITH own AS MATERIALIZED (
+            SELECT account_id, livemode, id
+              FROM anchorhold.refund
              WHERE account_id = %(account_id)s AND livemode = %(livemode)s
-               AND id = %(refund_id)s AND state = 'requested'
-            RETURNING account_id, livemode, invoice_id, id, payment_id, state
+               AND id = %(refund_id)s
+               FOR UPDATE
+        ), ended AS (
+            UPDATE anchorhold.refund r
+               SET state = %(state)s, error = %(error)s, ended_at = anchorhold.now()
+              FROM own
+             WHERE r.account_id = own.account_id AND r.livemode = own.livemode
+               AND r.id = own.id AND r.state = 'requested'
+            RETURNING r.account_id, r.livemode, r.invoice_id, r.id, r.payment_id, r.state
         ), told AS (
             INSERT INTO anchorhold.journal (account_id, livemode, invoice_id, actor, what, detail)
             SELECT account_id, livemode, invoice_id, %(actor)s, 'refund.' || state,
