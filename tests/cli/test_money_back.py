@@ -33,7 +33,7 @@ def test_a_refund_says_what_it_does_asks_and_shows_what_came_of_it(shop: Desk) -
     )
     assert "[confirmation_missing]" in shop.run(*plan).err
     done = shop.run(*plan, "--yes", "--output", "json").json()
-    assert (done["rule"], done["state"]) == ("R1", "succeeded")
+    assert (done["rule"], done["state"]) == ("M1", "succeeded")
     assert done["payment"]["status"] == "partly_refunded"
     assert done["payment"]["amount_refunded"] == 4900
     lines = shop.table("payment", "show", payment)

@@ -8,8 +8,10 @@ import pytest
 
 from anchorhold.cli.story import SENTENCES, line, sentence
 from anchorhold.domain.attempt import AttemptState
+from anchorhold.domain.disputes import Dispute
 from anchorhold.domain.ids import AttemptId
 from anchorhold.domain.payment import Verdict
+from anchorhold.domain.refund import RefundState
 from anchorhold.store.views_journal import JournalEntry
 from tests.cli.desk import Desk
 from tests.store.statements import statements
@@ -28,6 +30,8 @@ FACTS: dict[str, object] = {
     "cause": "connection_lost",
     "decline": {"code": "card_declined", "decline_code": "insufficient_funds", "message": "No."},
     "source": "sweep",
+    "notice_id": "ntc_1",
+    "resolution": "agreed with the customer",
 }
 
 
@@ -43,6 +47,8 @@ def written() -> set[str]:
 def whats() -> set[str]:
     built = {f"attempt.{state.value}" for state in AttemptState}
     built |= {f"payment.{verdict.value}" for verdict in Verdict}
+    built |= {f"refund.{state.value}" for state in RefundState}
+    built |= {f"dispute.{dispute.value}" for dispute in Dispute}
     return {what for what in written() if not what.endswith(".")} | built
 
 

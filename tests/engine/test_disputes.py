@@ -35,7 +35,7 @@ def open_notices(world: Rig) -> list[str]:
     return [row[0] for row in rows]
 
 
-async def test_d1_an_inquiry_moves_no_money_and_is_told(world: Rig) -> None:
+async def test_b1_an_inquiry_moves_no_money_and_is_told(world: Rig) -> None:
     invoice, _ = await paid(world)
     opens(world, invoice, "inquiry")
     await world.tick()
@@ -43,7 +43,7 @@ async def test_d1_an_inquiry_moves_no_money_and_is_told(world: Rig) -> None:
     assert world.row(invoice)["status"] == "paid"
 
 
-async def test_d2_an_open_dispute_is_told_and_stops_refunds(world: Rig) -> None:
+async def test_b2_an_open_dispute_is_told_and_stops_refunds(world: Rig) -> None:
     invoice, payment = await paid(world)
     opens(world, invoice)
     await world.tick()
@@ -52,7 +52,7 @@ async def test_d2_an_open_dispute_is_told_and_stops_refunds(world: Rig) -> None:
     assert world.row(invoice)["status"] == "paid"
 
 
-async def test_d3_case_h4_a_dispute_that_is_won_leaves_the_invoice_paid(world: Rig) -> None:
+async def test_b3_case_h4_a_dispute_that_is_won_leaves_the_invoice_paid(world: Rig) -> None:
     invoice, _ = await paid(world)
     opened = opens(world, invoice)
     await world.tick()
@@ -62,7 +62,7 @@ async def test_d3_case_h4_a_dispute_that_is_won_leaves_the_invoice_paid(world: R
     assert world.row(invoice)["status"] == "paid"
 
 
-async def test_d4_case_h4_a_dispute_that_is_lost_makes_the_invoice_owed_again(world: Rig) -> None:
+async def test_b4_case_h4_a_dispute_that_is_lost_makes_the_invoice_owed_again(world: Rig) -> None:
     invoice, _ = await paid(world)
     opened = opens(world, invoice)
     acts.close_dispute(world.twin, opened["id"], won=False)
@@ -71,12 +71,12 @@ async def test_d4_case_h4_a_dispute_that_is_lost_makes_the_invoice_owed_again(wo
     assert (row["status"], row["payment_status"], row["collection"]) == ("open", "failed", "manual")
     assert (row["amount_paid"], row["paid_at"]) == (0, None)
     assert open_notices(world) == ["payment.dispute_lost"]
-    assert journal(world, invoice)[-1] == ("dispute.lost", "D4")
+    assert journal(world, invoice)[-1] == ("dispute.lost", "B4")
     await world.recover()
     assert AtStripe(world).intents(invoice) == ["succeeded"], "nobody charges it by himself"
 
 
-async def test_d5_an_inquiry_that_is_closed_is_over(world: Rig) -> None:
+async def test_b5_an_inquiry_that_is_closed_is_over(world: Rig) -> None:
     invoice, _ = await paid(world)
     opened = opens(world, invoice, "inquiry")
     await world.tick()

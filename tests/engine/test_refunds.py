@@ -63,10 +63,10 @@ async def refuses(world: Rig, payment: PaymentId, amount: int | None = None) -> 
     return refused.value.code
 
 
-async def test_r1_a_refund_is_made_and_recorded(world: Rig) -> None:
+async def test_m1_a_refund_is_made_and_recorded(world: Rig) -> None:
     invoice, payment = await paid(world)
     done = await gives_back(world, payment, 5000)
-    assert (done.rule, done.state, done.amount_refunded) == ("R1", RefundState.SUCCEEDED, 5000)
+    assert (done.rule, done.state, done.amount_refunded) == ("M1", RefundState.SUCCEEDED, 5000)
     assert (at_stripe(world), here(world)) == ([(5000, "succeeded")],) * 2
     assert world.row(invoice)["status"] == "paid"
     rest = await gives_back(world, payment)
@@ -74,21 +74,21 @@ async def test_r1_a_refund_is_made_and_recorded(world: Rig) -> None:
     await standing_checks(world)
 
 
-async def test_r2_case_h3_what_was_given_back_already_is_done_and_never_sent_again(
+async def test_m2_case_h3_what_was_given_back_already_is_done_and_never_sent_again(
     world: Rig,
 ) -> None:
     invoice, payment = await paid(world)
     AtStripe(world).refund(invoice)
     done = await gives_back(world, payment)
-    assert (done.rule, done.state, done.amount_refunded) == ("R2", RefundState.SUCCEEDED, 14900)
+    assert (done.rule, done.state, done.amount_refunded) == ("M2", RefundState.SUCCEEDED, 14900)
     sent = len(world.twin.requests)
-    assert (await gives_back(world, payment)).rule == "R2"
+    assert (await gives_back(world, payment)).rule == "M2"
     assert len(world.twin.requests) == sent
     await world.tick()
     assert at_stripe(world) == [(14900, "succeeded")]
 
 
-async def test_r3_case_h5_a_disputed_payment_is_not_refunded(world: Rig) -> None:
+async def test_m3_case_h5_a_disputed_payment_is_not_refunded(world: Rig) -> None:
     invoice, payment = await paid(world)
     acts.open_dispute(world.twin, AtStripe(world).intent(invoice)["latest_charge"])
     assert await refuses(world, payment) is Code.PAYMENT_DISPUTED
@@ -99,7 +99,7 @@ async def test_r3_case_h5_a_disputed_payment_is_not_refunded(world: Rig) -> None
     assert here(world) == [(14900, "refused")]
 
 
-async def test_r4_with_a_refused_key_nothing_was_given_back(world: Rig) -> None:
+async def test_m4_with_a_refused_key_nothing_was_given_back(world: Rig) -> None:
     _, payment = await paid(world)
     world.twin.add_key(SECRET_KEY, state=KeyState.EXPIRED)
     assert await refuses(world, payment) is Code.PROVIDER_UNAVAILABLE
@@ -107,7 +107,7 @@ async def test_r4_with_a_refused_key_nothing_was_given_back(world: Rig) -> None:
     assert (await gives_back(world, payment)).state == "succeeded"
 
 
-async def test_r5_at_the_rate_limit_nothing_was_given_back(world: Rig) -> None:
+async def test_m5_at_the_rate_limit_nothing_was_given_back(world: Rig) -> None:
     _, payment = await paid(world)
     limited = refusal(429, type="invalid_request_error", code="rate_limit")
     between(world, (REFUNDS, limited))
@@ -116,9 +116,9 @@ async def test_r5_at_the_rate_limit_nothing_was_given_back(world: Rig) -> None:
 
 
 UNCLEAR = {
-    "R6": refusal(400, type="idempotency_error"),
-    "R7": refusal(500, type="api_error"),
-    "R10": unreadable(),
+    "M6": refusal(400, type="idempotency_error"),
+    "M7": refusal(500, type="api_error"),
+    "M10": unreadable(),
 }
 
 
@@ -134,22 +134,22 @@ async def asks_later(world: Rig, rule: str, answer: Turn) -> None:
     assert (at_stripe(world), here(world)) == ([(5000, "succeeded")],) * 2
 
 
-async def test_r6_a_key_that_reached_stripe_before_is_asked_about(world: Rig) -> None:
-    await asks_later(world, "R6", UNCLEAR["R6"])
+async def test_m6_a_key_that_reached_stripe_before_is_asked_about(world: Rig) -> None:
+    await asks_later(world, "M6", UNCLEAR["M6"])
 
 
-async def test_r7_a_server_error_is_asked_about(world: Rig) -> None:
-    await asks_later(world, "R7", UNCLEAR["R7"])
+async def test_m7_a_server_error_is_asked_about(world: Rig) -> None:
+    await asks_later(world, "M7", UNCLEAR["M7"])
 
 
-async def test_r8_a_definite_refusal_is_told(world: Rig) -> None:
+async def test_m8_a_definite_refusal_is_told(world: Rig) -> None:
     _, payment = await paid(world)
     between(world, (REFUNDS, refusal(400, type="invalid_request_error", param="amount")))
     assert await refuses(world, payment) is Code.PROVIDER_REFUSED
     assert here(world) == [(14900, "refused")]
 
 
-async def test_r9_where_no_byte_left_nothing_was_given_back(world: Rig) -> None:
+async def test_m9_where_no_byte_left_nothing_was_given_back(world: Rig) -> None:
     _, payment = await paid(world)
     good, world.secret_key = world.secret_key, "not a key\n"
     assert await refuses(world, payment) is Code.PROVIDER_UNAVAILABLE
@@ -157,8 +157,8 @@ async def test_r9_where_no_byte_left_nothing_was_given_back(world: Rig) -> None:
     assert (await gives_back(world, payment)).state == "succeeded"
 
 
-async def test_r10_an_unreadable_answer_is_asked_about(world: Rig) -> None:
-    await asks_later(world, "R10", UNCLEAR["R10"])
+async def test_m10_an_unreadable_answer_is_asked_about(world: Rig) -> None:
+    await asks_later(world, "M10", UNCLEAR["M10"])
 
 
 @pytest.mark.parametrize("when", When)

@@ -15,9 +15,13 @@ from anchorhold.domain import (
     access,
     closing,
     declines,
+    disputes,
     following,
+    news,
+    notices,
     outcome,
     preparing,
+    refund,
     sweep,
     watching,
 )
@@ -191,6 +195,46 @@ def _refusals() -> list[Rule]:
     ]
 
 
+def _recover() -> list[Rule]:
+    return [
+        Rule(
+            "recover",
+            row.id,
+            _columns(row, ("intent", "bill", "row")),
+            _then(row.act),
+            row.because,
+        )
+        for row in recovering.RECOVER
+    ]
+
+
+def _news() -> list[Rule]:
+    return [
+        Rule("news", row.id, _said(row.types), _then(row.act), row.because) for row in news.NEWS
+    ]
+
+
+def _refund() -> list[Rule]:
+    names = ("http", "types", "codes")
+    return [
+        Rule("refund", row.id, _columns(row, names), _then(row.after), row.because)
+        for row in refund.REFUND
+    ]
+
+
+def _disputes() -> list[Rule]:
+    return [
+        Rule("disputes", row.id, _said(row.statuses), _then(row.means), row.because)
+        for row in disputes.DISPUTES
+    ]
+
+
+def _notices() -> list[Rule]:
+    return [
+        Rule("notices", row.code, row.happened, row.to_do, row.because) for row in notices.NOTICES
+    ]
+
+
 TABLES: Final = {
     "outcome": ("what an answer to a charge means", _outcome),
     "sweep": ("what a check of a stale hold decides", _sweep),
@@ -200,6 +244,10 @@ TABLES: Final = {
     "prepare": ("what an answer to a request without money means", _prepare),
     "follow": ("what the status of a followed PaymentIntent means", _follow),
     "watch": ("what the status of a watched PaymentIntent means", _watch),
+    "news": ("what an event of Stripe's may do", _news),
+    "refund": ("what the answer to a refund means", _refund),
+    "disputes": ("what a dispute's status means for the payment", _disputes),
+    "notices": ("what needs a person, and what to do about it", _notices),
     "declines": ("what a decline code asks for", _declines),
     "timing": ("which times are safe together", _timing),
     "refusals": ("every no, with its next step", _refusals),

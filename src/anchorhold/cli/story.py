@@ -84,6 +84,22 @@ SENTENCES: Final[Mapping[str, str]] = {
     "payment.duplicate": "a second payment of {money} arrived; a person refunds one",
     "payment.voided": "{money} arrived on a void invoice; a person decides",
     "payment.refunded": "{money} had arrived and was given back in full; a person decides",
+    "refund.requested": "a refund of {money} was asked for: {reason}",
+    "refund.refused": "Stripe refused the refund; nothing was given back{why}",
+    "refund.not_made": "Stripe showed no refund for the request within a day; nothing was given "
+    "back",
+    "refund.pending": "{money} is being given back; the bank decides later",
+    "refund.requires_action": "{money} is being given back once the customer says where to",
+    "refund.succeeded": "{money} was given back",
+    "refund.failed": "the refund of {money} failed: the customer has no money back",
+    "refund.canceled": "the refund of {money} was cancelled: the customer has no money back",
+    "dispute.inquiry": "the bank asks about the payment; no money moved",
+    "dispute.open": "the customer disputes {money}; the bank decides",
+    "dispute.won": "the dispute was won: {money} is back",
+    "dispute.lost": "the dispute was lost, or the debit was returned: {money} is owed again; only "
+    "a person collects it",
+    "dispute.closed": "the bank's question is closed; no money moved",
+    "notice.resolved": "notice {notice_id} was resolved: {resolution}",
     "payment.known": "the payment of {money} was recorded before; nothing changed but the hold",
 }
 

@@ -48,14 +48,14 @@ class Row:
 
 # fmt: off
 DISPUTES: Final = (
-    Row("D1", frozenset({"warning_needs_response", "warning_under_review"}), Dispute.INQUIRY,
+    Row("B1", frozenset({"warning_needs_response", "warning_under_review"}), Dispute.INQUIRY,
         "payment.disputed", "a question can become a dispute: answer it in time"),
-    Row("D2", frozenset({"needs_response", "under_review"}), Dispute.OPEN,
+    Row("B2", frozenset({"needs_response", "under_review"}), Dispute.OPEN,
         "payment.disputed", "the bank decides: evidence is due"),
-    Row("D3", frozenset({"won"}), Dispute.WON, None, "the money is back"),
-    Row("D4", frozenset({"lost"}), Dispute.LOST,
+    Row("B3", frozenset({"won"}), Dispute.WON, None, "the money is back"),
+    Row("B4", frozenset({"lost"}), Dispute.LOST,
         "payment.dispute_lost", "the customer or the bank took the money back"),
-    Row("D5", frozenset({"warning_closed", "prevented"}), Dispute.CLOSED, None,
+    Row("B5", frozenset({"warning_closed", "prevented"}), Dispute.CLOSED, None,
         "it ended before money moved"),
 )
 # fmt: on

@@ -129,22 +129,22 @@ class Row:
 
 # fmt: off
 REFUND: Final = (
-    Row("R1", Shown, After.LIST, "Stripe has it: the list says how far it came"),
-    Row("R2", Refused, After.DONE_BEFORE, "all was given back before: done",
+    Row("M1", Shown, After.LIST, "Stripe has it: the list says how far it came"),
+    Row("M2", Refused, After.DONE_BEFORE, "all was given back before: done",
         codes=frozenset({"charge_already_refunded"})),
-    Row("R3", Refused, After.DISPUTED, "the bank decides about this money",
+    Row("M3", Refused, After.DISPUTED, "the bank decides about this money",
         codes=frozenset({"charge_disputed"})),
-    Row("R4", Refused, After.NOT_SENT, "nothing was executed: the key is not accepted",
+    Row("M4", Refused, After.NOT_SENT, "nothing was executed: the key is not accepted",
         http=frozenset({401, 403})),
-    Row("R5", Refused, After.NOT_SENT, "limiters run before the API: nothing was executed",
+    Row("M5", Refused, After.NOT_SENT, "limiters run before the API: nothing was executed",
         http=frozenset({429}), codes=frozenset({"rate_limit"})),
-    Row("R6", Refused, After.ASK, "an earlier request with this key did reach Stripe",
+    Row("M6", Refused, After.ASK, "an earlier request with this key did reach Stripe",
         types=frozenset({"idempotency_error"})),
-    Row("R7", Refused, After.ASK, "another request is at work, or Stripe failed",
+    Row("M7", Refused, After.ASK, "another request is at work, or Stripe failed",
         http=frozenset({409, 424, 429, 500, 502, 503, 504})),
-    Row("R8", Refused, After.REFUSED, "refused before any money moved: definite"),
-    Row("R9", NothingSent, After.NOT_SENT, "no byte left: definite"),
-    Row("R10", object, After.ASK, "bytes left and no readable answer came back"),
+    Row("M8", Refused, After.REFUSED, "refused before any money moved: definite"),
+    Row("M9", NothingSent, After.NOT_SENT, "no byte left: definite"),
+    Row("M10", object, After.ASK, "bytes left and no readable answer came back"),
 )
 """What the answer to the only send of a refund means."""
 # fmt: on

@@ -48,7 +48,7 @@ async def refund(
 ) -> Refunded:
     """The payment was given back in part or, without an amount, all that is left of it.
 
-    Nothing left is done already: state `succeeded`, rule R2, nothing is sent. State `requested`:
+    Nothing left is done already: state `succeeded`, rule M2, nothing is sent. State `requested`:
     nobody can tell yet; the next tick asks. Raises Refusal: payment_not_found,
     payment_not_refundable, payment_disputed, refund_too_large, refund_in_flight,
     provider_unavailable and provider_refused (nothing was given back).
@@ -58,7 +58,7 @@ async def refund(
     asked = payment.left if amount is None else amount
     if payment.left == 0:
         return Refunded(
-            None, "R2", RefundState.SUCCEEDED, 0, payment.amount_refunded, payment.currency
+            None, "M2", RefundState.SUCCEEDED, 0, payment.amount_refunded, payment.currency
         )
     if not 0 < asked <= payment.left:
         raise Refusal(Code.REFUND_TOO_LARGE, payment=payment_id, left=payment.left, amount=asked)
@@ -154,7 +154,7 @@ async def _outcome(deps: Deps, scope: Scope, row: RefundRow, rule: str) -> Refun
     state = await store.state(deps.db, scope, row.id)
     if payment is None or state is None:
         raise RuntimeError("a refund and its payment are never deleted")
-    if rule == "R2":
+    if rule == "M2":
         state = RefundState.SUCCEEDED
     return Refunded(row.id, rule, state, row.amount, payment.amount_refunded, payment.currency)
 
