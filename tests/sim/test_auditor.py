@@ -1,6 +1,7 @@
 """The auditor sees at Stripe what the rows do not say, and in the rows what Stripe did."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -10,6 +11,7 @@ from anchorhold.sim.ground import Ground
 from anchorhold.sim.labour import prepare, work
 from anchorhold.sim.mode import Mode
 from anchorhold.sim.moves import Move
+from anchorhold.sim.residuals import Presumed, Success, residual
 from anchorhold.sim.setting import Setting
 from anchorhold.sim.world import World, at_once
 from anchorhold.twin.world import SECRET_KEY
@@ -119,3 +121,49 @@ def test_a_charge_without_a_trace_is_seen_as_it_leaves(audited: Made) -> None:
     (intent,) = outside.intents_of(world, world.invoices[0])
     auditor.leaving("a key", f"https://api.stripe.com/v1/payment_intents/{intent['id']}/confirm")
     assert auditor.violations == ["I9: a charge left without a committed trace"]
+
+
+LATE = Success(carried_out=200_000, sent=0.0, presumed=Presumed(100_000.0, "presumed_none"))
+OTHER = Success(carried_out=150_000, sent=150_000.0, presumed=None)
+
+
+@pytest.mark.parametrize("mode", [Mode.DIRECT, Mode.ADR])
+def test_r10_is_stated_where_a_presumed_charge_comes_after_its_day(mode: Mode) -> None:
+    assert residual(mode, [OTHER, LATE]) == "R10"
+
+
+def test_prepared_mode_states_nothing() -> None:
+    assert residual(Mode.PREPARED, [OTHER, LATE]) is None
+
+
+def test_r15_is_stated_by_adr_alone() -> None:
+    early = replace(LATE, presumed=Presumed(600.0, "presumed_none"))
+    assert residual(Mode.ADR, [OTHER, early]) == "R15"
+    assert residual(Mode.DIRECT, [OTHER, early]) is None
+
+
+@pytest.mark.parametrize(
+    "successes",
+    [
+        [OTHER, OTHER],
+        [OTHER, replace(LATE, presumed=Presumed(200_001.0, "presumed_none"))],
+        [OTHER, replace(LATE, presumed=Presumed(100_000.0, "not_sent"))],
+        [replace(OTHER, sent=200_010.0), LATE],
+        [OTHER, OTHER, LATE],
+    ],
+    ids=["nothing presumed", "seen before", "not presumed", "sent although seen", "two others"],
+)
+def test_what_could_have_been_prevented_is_not_stated(successes: list[Success]) -> None:
+    assert residual(Mode.ADR, successes) is None
+
+
+def test_a_success_that_was_heard_and_not_saved_is_seen(audited: Made) -> None:
+    world, auditor = audited
+    charging = work(world, "worker", COMES)
+    while charging.send(None).name != "confirm_intent: succeeded":
+        pass
+    charging.close()
+    auditor.look_for_unsaved("worker")
+    assert auditor.violations == [
+        "I2: a success was heard, its caller was cancelled, and it was not saved"
+    ]

@@ -24,3 +24,10 @@ def test_lines_are_appended_and_read_in_their_order(tmp_path: Path) -> None:
 
 def test_a_folder_without_a_repository_has_no_commit(tmp_path: Path) -> None:
     assert ledger.commit_of(tmp_path) == "unknown"
+
+
+def test_the_next_campaign_begins_behind_the_last(tmp_path: Path) -> None:
+    path = tmp_path / "worlds.jsonl"
+    assert ledger.next_seed(path) == 0
+    ledger.append(path, [ledger.entry(Campaign(Mode.DIRECT, worlds=10), 7, "abc")])
+    assert ledger.next_seed(path) == 17

@@ -6,22 +6,29 @@ import pytest
 
 from anchorhold.sim import coverage
 from anchorhold.sim.campaign import Campaign
-from anchorhold.sim.run import Played
+from anchorhold.sim.ground import Ground
+from anchorhold.sim.mode import Mode
+from anchorhold.sim.run import Played, play
 from anchorhold.sim.story import told
 
 World = Callable[[int], Played]
 
-SLICE = 200
-USUAL_ROWS = {"A1", "A2", "A6", "A7", "A8", "A16", "A17", "A18", "S1", "S8", "F1", "F4", "W5"}
+SLICE = 120
+USUAL_ROWS = {
+    Mode.PREPARED: {"A1", "A2", "A7", "A18", "S1", "S8", "F1", "N1", "C4"},
+    Mode.DIRECT: {"A1", "A2", "A7", "A18", "S1", "S7", "S10", "K1", "N1", "C1"},
+    Mode.ADR: {"A1", "A2", "A7", "A18", "S1", "S7", "S8", "N1", "C1"},
+}
 
 
-def test_a_slice_of_worlds_holds_every_invariant(world: World) -> None:
-    came_to = Campaign()
+@pytest.mark.parametrize("mode", Mode)
+def test_a_slice_of_worlds_holds_every_invariant(ground: Ground, mode: Mode) -> None:
+    came_to = Campaign(mode)
     for seed in range(SLICE):
-        came_to.add(world(seed))
+        came_to.add(play(ground, seed, mode))
     assert not came_to.failed
     assert came_to.worlds == SLICE
-    assert coverage.hit(came_to.rows).keys() >= USUAL_ROWS
+    assert coverage.hit(came_to.rows).keys() >= USUAL_ROWS[mode]
 
 
 @pytest.mark.parametrize("seed", [3, 17, 41])

@@ -59,7 +59,12 @@ def run(
     call: Call,
     *,
     seeds: Annotated[int, typer.Option("--seeds", min=1, help="How many worlds a mode.")] = 500,
-    first_seed: Annotated[int, typer.Option("--first-seed", min=0, help="The first one.")] = 0,
+    first_seed: Annotated[
+        int | None,
+        typer.Option(
+            "--first-seed", min=0, help="The first one; else 0, or with --keep the next new one."
+        ),
+    ] = None,
     minutes: Annotated[
         float | None, typer.Option("--minutes", min=0, help="Stop after so long, if not done.")
     ] = None,
@@ -78,18 +83,21 @@ def run(
     Residuals that direct mode states are counted apart, by their id.
     """
     each = mode.each
+    first = first_seed if first_seed is not None else ledger.next_seed(keep) if keep else 0
     until_s = None if minutes is None else 60.0 * minutes / len(each)
     came_to = [Campaign(one) for one in each]
-    with ground() as made:
-        for at, one in enumerate(each):
-            played = range(first_seed, first_seed + seeds)
-            for so_far in campaign(made, played, one, until_s=until_s):
-                came_to[at] = so_far
-    if keep is not None:
-        commit = ledger.commit_of(Path(__file__).parent)
-        ledger.append(keep, [ledger.entry(one, first_seed, commit) for one in came_to])
-    data = _campaigns(came_to, first_seed, mode)
-    show_one(call, str(first_seed), data, lambda: _screen(came_to))
+    try:
+        with ground() as made:
+            for at, one in enumerate(each):
+                for so_far in campaign(made, range(first, first + seeds), one, until_s=until_s):
+                    came_to[at] = so_far
+    finally:
+        if keep is not None:
+            commit = ledger.commit_of(Path(__file__).parent)
+            played = [one for one in came_to if one.worlds]
+            ledger.append(keep, [ledger.entry(one, first, commit) for one in played])
+    data = _campaigns(came_to, first, mode)
+    show_one(call, str(first), data, lambda: _screen(came_to))
     if any(one.failed or one.unexplained for one in came_to):
         raise typer.Exit(Exit.FINDINGS)
 

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from anchorhold.sim.residuals import Presumed, residual
+from anchorhold.domain.attempt import reference_of
+from anchorhold.sim.residuals import Presumed, Success, residual
 from anchorhold.sim.statements import statement
 from anchorhold.sim.world import World
 from anchorhold.twin.journal import Entry
@@ -26,6 +27,7 @@ DAY_S = 86_400
 SAVED_FROM = 500
 """A server error is saved under its key too."""
 INVOICE = "anchorhold_invoice_id"
+ATTEMPT = "anchorhold_attempt_id"
 
 
 @dataclass(slots=True)
@@ -40,6 +42,8 @@ class Auditor:
     """Direct attempts that ended without proof, as they were when that was seen first."""
     _sent: dict[str, list[int]] = field(default_factory=dict)
     """Places of each attempt's requests among all that the twin was sent."""
+    _named: dict[str, str] = field(default_factory=dict)
+    """Attempts by the reference that Stripe sees of them."""
     _keys: dict[tuple[str, int], str] = field(default_factory=dict)
     _events: int = 0
     """How many Stripe had made when the ledger was looked at last: nothing moves without one."""
@@ -68,7 +72,9 @@ class Auditor:
             self.found("I9: an attempt was sent twice")
         if self._keys.setdefault((invoice, seq), key) != key:
             self.found("I1: one number of an invoice went out under two keys")
-        place = len(self._of_world().twin.requests)
+        world = self._of_world()
+        self._named[reference_of(world.scope, invoice, seq)] = attempt
+        place = len(world.twin.requests)
         self._sent.setdefault(attempt, []).append(place)
 
     def _is_answered(self, key: str) -> bool:
@@ -112,12 +118,17 @@ class Auditor:
     def _twice(self, payments: list[tuple[Obj, Payment]]) -> None:
         """Two successes stand: a violation, or what this mode states that it cannot prevent."""
         mode = self._of_world().setting.mode
-        id_ = residual(mode, self.presumed, self.requests_of, payments)
+        id_ = residual(mode, [self._success(*payment) for payment in payments])
         if id_ is None:
             self.found("I1: an invoice was paid twice")
         elif id_ not in self.stated:
             self.stated.append(id_)
             self._of_world().tell("AUDITOR", f"{id_}: an invoice was paid twice, as stated")
+
+    def _success(self, intent: Obj, payment: Payment) -> Success:
+        attempt = self._named.get(intent["metadata"].get(ATTEMPT, ""), "")
+        sent = min((entry.at for entry in self.requests_of(attempt)), default=None)
+        return Success(payment.created, sent, self.presumed.get(attempt))
 
     def standing(self) -> dict[str, list[tuple[Obj, Payment]]]:
         """Successes that stand, by invoice: not refunded in full, and no dispute about it lost."""
@@ -129,6 +140,12 @@ class Auditor:
                 invoice = intent["metadata"].get(INVOICE, "")
                 found.setdefault(invoice, []).append((intent, payment))
         return found
+
+    def look_for_unsaved(self, actor: str) -> None:
+        """A success was heard and its caller was cancelled: it is saved all the same (3.5)."""
+        given = {**self._of_world().scope.params, "actor": actor}
+        if self._of_world().db.execute(statement("unsaved"), given):
+            self.found("I2: a success was heard, its caller was cancelled, and it was not saved")
 
     def objects_to(self, rows: Rows) -> bool:
         """Something is still under way or due here, or a judgement now would not be in favour."""

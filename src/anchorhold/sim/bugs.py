@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from anchorhold.domain import following, outcome, sweep, watching
+from anchorhold.domain import closing, fencing, following, outcome, sweep, watching
 from anchorhold.domain.answer import Deadline
 from anchorhold.domain.attempt import AttemptState
 from anchorhold.domain.hold import Claim, Sending
@@ -13,7 +13,8 @@ from anchorhold.domain.intent import confirm_params
 from anchorhold.domain.outcome import Meaning
 from anchorhold.engine import charge
 from anchorhold.sim.mode import Mode
-from anchorhold.sim.planting import Plant, both, dropped, ends, exchanged, row, without
+from anchorhold.sim.planting import Plant, both, ends, exchanged, row, without
+from anchorhold.sim.shield import Shield
 from anchorhold.store import holds
 from anchorhold.stripe.api import StripeProvider
 
@@ -70,6 +71,20 @@ def _resent(real: Any) -> Callable[..., Any]:
         return answer
 
     return confirm
+
+
+def _unshielded(_real: Any) -> Callable[..., Any]:
+    async def save(_self: Shield, work: Callable[[], Any]) -> Any:
+        return await work()
+
+    return save
+
+
+def _not_looked_for(_real: Any) -> Callable[..., Any]:
+    async def relist(*_args: Any) -> None:
+        return None
+
+    return relist
 
 
 BUGS: Final = (
@@ -180,19 +195,71 @@ BUGS: Final = (
         ("I7", "I5"),
     ),
     Bug(
-        "a closed invoice stays payable",
-        both(
-            dropped(sweep, "SWEEP", "S6b"),
-            row(sweep, "SWEEP", "S9", found=frozenset({*sweep.Found})),
-        ),
-        ("I3", "I2", "loud"),
+        "an invoice is closed although its cancel had no answer",
+        row(closing, "CLOSING", "C14", step=closing.Step.WRITE),
+        ("I3", "I2", "I1"),
         "P11",
+    ),
+    Bug(
+        "an invoice is closed although its customer was paying it",
+        row(closing, "CLOSING", "C3", step=closing.Step.WRITE),
+        ("I2", "I1"),
+        "P4",
     ),
     Bug(
         "a refused read counts as nothing",
         row(sweep, "SWEEP", "S15", act=sweep.Act.SUPERSEDE),
-        ("I2", "I3", "I5", "I6", "loud"),
+        ("I1", "I2", "I3", "I5", "I6", "I7", "loud"),
         "H6",
+        mode=Mode.DIRECT,
+    ),
+    Bug(
+        "an outcome is saved on the caller's task",
+        exchanged(Shield, "save", _unshielded),
+        ("I2: a success was heard",),
+        "R12",
+    ),
+    Bug(
+        "the fence is left out and nothing is waited for",
+        row(sweep, "SWEEP", "S10", act=sweep.Act.PRESUME),
+        ("I1", "I6"),
+        "H1 R15",
+        mode=Mode.DIRECT,
+    ),
+    Bug(
+        "whatever a probe is answered proves that the charge never ran",
+        row(fencing, "FENCING", "K3", act=fencing.Fence.REPLAY),
+        ("I9", "I1", "I6"),
+        "H14",
+        mode=Mode.DIRECT,
+    ),
+    Bug(
+        "a presumed charge is never looked for again",
+        exchanged(charge, "relist", _not_looked_for),
+        ("I1",),
+        "A1 H8",
+        mode=Mode.ADR,
+    ),
+    Bug(
+        "a direct charge does not see the intent that a page has opened",
+        without(("AND i.intent_id IS NULL", ""), where="'direct'"),
+        ("I1", "I9", "I6", "loud"),
+        "H4",
+        mode=Mode.DIRECT,
+    ),
+    Bug(
+        "a page hands its secret out beside a hold",
+        without(("AND i.hold_until IS NULL", ""), where="page.opened"),
+        ("I1", "I9", "loud"),
+        "H5",
+        mode=Mode.DIRECT,
+    ),
+    Bug(
+        "a direct charge is sent again under a new number when its answer was lost",
+        row(outcome, "OUTCOME", "A18", meaning=Meaning.NOT_SENT),
+        ("I6", "I1"),
+        "H3",
+        mode=Mode.DIRECT,
     ),
     Bug(
         "no answer counts as nothing",

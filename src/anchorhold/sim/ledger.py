@@ -57,6 +57,11 @@ def read(path: Path) -> list[Entry]:
     return [Entry(**line) for line in lines]
 
 
+def next_seed(path: Path) -> int:
+    """The first seed that none of the kept campaigns has played."""
+    return max((one.first_seed + one.worlds for one in read(path)), default=0)
+
+
 def commit_of(folder: Path) -> str:
     """The commit that is checked out there, with `+` when files were changed since."""
     said = subprocess.run(

@@ -7,16 +7,12 @@ notice. It is stated only if Stripe did nothing before the presumption: what was
 and was not seen is a violation. Prepared mode states nothing of the kind.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from anchorhold.sim.mode import Mode
-from anchorhold.twin.journal import Entry
-from anchorhold.twin.ledger import Payment
-from anchorhold.twin.wire import Obj
 
-ATTEMPT: Final = "anchorhold_attempt_id"
 DAY_S: Final = 86_400
 
 RESIDUALS: Final[Mapping[str, str]] = {
@@ -39,25 +35,42 @@ class Presumed:
         return self.state.startswith("presumed_none")
 
 
-def residual(
-    mode: Mode,
-    presumed: Mapping[str, Presumed],
-    sent: Callable[[str], list[Entry]],
-    payments: list[tuple[Obj, Payment]],
-) -> str | None:
+@dataclass(frozen=True, slots=True)
+class Success:
+    """One success that stands: when Stripe carried it out, and its attempt, where it has one.
+
+    `sent`: when the attempt's request left first. All in seconds.
+    """
+
+    carried_out: int
+    sent: float | None
+    presumed: Presumed | None
+
+    @property
+    def late(self) -> str | None:
+        """The residual's id, if its attempt was presumed to be none before it was carried out."""
+        if self.presumed is None or self.sent is None or not self.presumed.none:
+            return None
+        if self.carried_out < int(self.presumed.at):
+            return None
+        return "R10" if self.presumed.at - self.sent >= DAY_S else "R15"
+
+
+def residual(mode: Mode, successes: Sequence[Success]) -> str | None:
     """The residual that explains why these successes stand beside each other; None: none does.
 
-    All but one of them have to be of attempts that were presumed to be none before Stripe carried
-    them out. `sent` gives an attempt's requests.
+    All but one of them have to be late, and nothing may have been sent when a late one was there
+    to be seen: who charges again looks first (A1).
     """
-    if mode is Mode.PREPARED:
+    late = [one for one in successes if one.late is not None]
+    ids = {one.late for one in late if one.late is not None}
+    seen = any(
+        other.sent is not None and other.sent >= one.carried_out + 1
+        for one in late
+        for other in successes
+        if other is not one
+    )
+    explained = len(late) >= len(successes) - 1 and not seen
+    if not explained or mode is Mode.PREPARED or (mode is Mode.DIRECT and "R15" in ids):
         return None
-    late: list[str] = []
-    for intent, payment in payments:
-        attempt = intent["metadata"].get(ATTEMPT, "")
-        ended = presumed.get(attempt)
-        if ended is not None and ended.none and payment.created >= int(ended.at):
-            began = min((entry.at for entry in sent(attempt)), default=ended.at)
-            late.append("R10" if ended.at - began >= DAY_S else "R15")
-    explained = len(late) >= len(payments) - 1
-    return min(late) if explained and (mode is Mode.ADR or "R15" not in late) else None
+    return min(ids, default=None)

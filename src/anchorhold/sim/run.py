@@ -38,6 +38,8 @@ OBSERVED: Final = 20
 BURSTS: Final = (0, 2, 8, 30)
 """How many steps are taken between two things that happen."""
 THAWS: Final = 0.3
+PAID: Final = ("confirm_intent: succeeded", "create_intent: succeeded")
+"""Answers that are saved although their caller is cancelled."""
 OVERTAKEN: Final = 0.6
 """How often a frozen process is overtaken by time and by others."""
 
@@ -221,6 +223,8 @@ def _step(game: _Play, process: Process, harm: Harm | None = None) -> None:
 def _ended(game: _Play, process: Process) -> None:
     game.cast.living.remove(process)
     game.cast.world.tell(process.name, f"ends: {process.end}")
+    if process.end == "cancelled" and not process.injured and process.heard in PAID:
+        game.auditor.look_for_unsaved(process.name)
     if process.bug is not None:
         said = f"{type(process.bug).__name__}: {str(process.bug).splitlines()[0]}"
         game.auditor.found(f"loud: a process raised {said}")

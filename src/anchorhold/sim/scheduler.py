@@ -9,7 +9,7 @@ import psycopg
 
 from anchorhold.domain.refusals import Refusal
 from anchorhold.sim.shield import Shield
-from anchorhold.sim.turns import Fate, Turn
+from anchorhold.sim.turns import Fate, Kind, Turn
 
 Work = Coroutine[Turn, Fate | None, object]
 
@@ -24,6 +24,8 @@ class Process:
     frozen: bool = False
     injured: bool = False
     """An answer of the database was taken from it, so that it may end by the error."""
+    heard: str = ""
+    """The last answer of Stripe's that reached it."""
     end: str = ""
     bug: BaseException | None = None
     """What it raised although nobody injured it."""
@@ -34,6 +36,8 @@ class Process:
 
     def move(self, fate: Fate = Fate.GOES_ON) -> None:
         """Its step was taken, with this fate, and it waits for the next one or has ended."""
+        if self.turn is not None and self.turn.kind is Kind.ANSWER and fate is Fate.GOES_ON:
+            self.heard = self.turn.name
         self.injured = self.injured or fate is Fate.LOSES_ANSWER
         self._drive(fate)
 
