@@ -32,6 +32,10 @@ CLOSED_BY_HAND: LiteralString = """
             WHERE p.account_id = i.account_id AND p.livemode = i.livemode
               AND p.invoice_id = i.id AND p.source IN ('elsewhere', 'credit')))
 """
+NAMED: LiteralString = """
+    SELECT stripe_intent_id FROM anchorhold.intent WHERE stripe_intent_id IS NOT NULL
+     UNION SELECT intent_id FROM anchorhold.attempt WHERE intent_id IS NOT NULL
+"""
 INVOICES: LiteralString = "SELECT id, reference FROM anchorhold.invoice"
 STATES: LiteralString = "SELECT state, count(*) FROM anchorhold.attempt GROUP BY 1 ORDER BY 1"
 RULES: LiteralString = """
@@ -90,6 +94,10 @@ class Evidence:
     """Requests to Stripe that went out to take money."""
     intents: Sequence[Mapping[str, Any]] = ()
     """As Stripe has them."""
+    named: frozenset[str] = frozenset()
+    """Intents whose id was ever told. One that Stripe made beside a saved 500 has no name here:
+    without payment method and client secret nobody can pay it, and the next number stands for it.
+    """
     touched: frozenset[str] = frozenset()
     """Invoices that operators closed or changed, or tried to."""
     paid_elsewhere: frozenset[str] = frozenset()
@@ -124,6 +132,7 @@ async def gather(database: Database, stripe: StripeSide, *, direct: bool) -> Evi
         charges=[one for one in requests if takes_money(one, direct=direct)],
         direct=direct,
         intents=await stripe.intents(),
+        named=frozenset(id_ for (id_,) in await database.rows(NAMED)),
         paid_elsewhere=frozenset(id_ for (id_,) in await database.rows(CLOSED_BY_HAND)),
     )
 
@@ -229,7 +238,8 @@ def _payable_when_closed(evidence: Evidence) -> Iterator[str]:
     closed = {row.id: row.status for row in evidence.rows if row.status != "open"}
     for intent in evidence.intents:
         invoice = intent["metadata"].get("anchorhold_invoice_id", "")
-        if invoice in closed and str(intent["status"]).startswith("requires_"):
+        payable = str(intent["status"]).startswith("requires_")
+        if invoice in closed and payable and intent["id"] in evidence.named:
             yield f"{intent['id']} of {invoice} ({closed[invoice]}) is {intent['status']}"
 
 

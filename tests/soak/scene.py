@@ -42,7 +42,7 @@ class Scene:
     """Between two acts of trouble, on average, at the least."""
     idle_s: float = 10.0
     """And at the most, however slowly the charges go."""
-    patience_s: float = 180
+    patience_s: float = 900
     """How long after the trouble everything may take to come to rest."""
     charging_s: float = 3600
     """How long the trouble goes on at the most."""
