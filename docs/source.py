@@ -10,7 +10,7 @@ ROOMS: Final = ("domain", "store", "stripe", "engine", "worker", "cli")
 
 NOUNS: Final = {
     "account": ("account", "accounts"),
-    "customer": ("customer", "customers", "views_customers"),
+    "customer": ("customer", "customers", "blocked", "views_customers"),
     "invoice": ("invoice", "invoices", "imports", "invoice_file", "views_invoices"),
     "intent": ("intent", "intents", "preparing", "prepare"),
     "hold": ("hold", "holds", "access", "next_check", "views_holds"),

@@ -212,3 +212,15 @@ async def heard(scene: Scene, invoice_id: InvoiceId) -> None:
         scene.db, scene.scope, RFD, payment, amount=50, reason="", key="key", params={}, actor=ACTOR
     )
     await scene.followed()
+
+
+REFUSED = """
+    UPDATE anchorhold.stripe_customer SET refused_code = 'x', refused_message = 'No.'
+     WHERE account_id = %(account_id)s AND livemode = %(livemode)s
+"""
+
+
+async def refused(scene: Scene, count: int = 1) -> None:
+    """Invoices came in at the moment at which Stripe refused their customers."""
+    await scene.customers(count)
+    scene.sql(REFUSED, **scene.scope.params)

@@ -180,6 +180,13 @@ GUARDS: Mapping[str, tuple[str, ...]] = {
         "the attempt was declined",
     ),
     "attempts.decline_by_key": ("the attempt was declined", "the attempt was never sent"),
+    "blocked.missed": (
+        "it was written off",
+        "it is held",
+        "its last charge was declined",
+        "Stripe refused its set-up",
+        "the customer is of another account at Stripe",
+    ),
     "disputes.record": ("the payment's dispute is lost",),
     "event_cursors.advance": (
         "the cursor is further",

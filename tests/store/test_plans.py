@@ -35,6 +35,7 @@ from anchorhold.domain.refund import Refundable, RefundState
 from anchorhold.domain.timing import Timing
 from anchorhold.store import (
     attempts,
+    blocked,
     checks,
     closes,
     customers,
@@ -172,6 +173,8 @@ TRY = Try("O5", "500", 12, "", delivered=False, wait_s=300)
 NEWS = (
     Case("attempts.decline_by_key", 60, lambda db, _: attempts.decline_by_key(
         db, OURS, AttemptId(f"att_{number('watched', 1)}"), THE_DECLINE, rule="N2", actor=ACTOR)),
+    Case("blocked.missed", 60, lambda db, _: blocked.missed(
+        db, OURS, limit=LIMIT, actor=ACTOR), finds=False),
     Case("disputes.record", 60, lambda db, _: news.dispute(db, OURS, PAID)),
     Case("event_cursors.begin", 60, lambda db, _: event_cursors.begin(db, OURS, "acct_1")),
     Case("event_cursors.advance", 60, lambda db, _: event_cursors.advance(

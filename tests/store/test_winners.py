@@ -87,6 +87,8 @@ async def test_a_batch_that_was_rolled_back_is_free_again(write: Write, scene: S
 
 def identity(row: Any) -> str:
     """Which invoice, customer or event a row of a batch is about."""
+    if isinstance(row, str):
+        return row
     if hasattr(row, "token"):
         return str(row.token.invoice_id)
     names = ("invoice_id", "customer_id", "id")

@@ -15,6 +15,7 @@ from anchorhold.domain.sweep import OPEN
 from anchorhold.store import (
     accounts,
     attempts,
+    blocked,
     checks,
     closes,
     customers,
@@ -322,6 +323,9 @@ WRITES = (
           won=lambda rows: any(row.created for row in rows), rows=4, scoped=False),
     Write("attempts.decline_by_key", lambda scene: scene.superseded(), news.decline_by_key,
           "attempt.failed"),
+    Write("blocked.missed", lambda scene: news.refused(scene, 2 * BATCH),
+          lambda db, scope, scene, state: blocked.missed(db, scope, limit=BATCH, actor=ACTOR),
+          "collection.blocked", wins=Wins.SHARED, won=_disjoint),
     Write("disputes.record", news.paid,
           lambda db, scope, scene, payment: news.dispute(db, scope, payment), "dispute.lost"),
     Write("event_cursors.begin", _nothing,

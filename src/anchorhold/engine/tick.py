@@ -13,6 +13,9 @@ from anchorhold.engine.follow import follow
 from anchorhold.engine.recover import Recovered, ensure
 from anchorhold.engine.sweep import Swept, sweep
 from anchorhold.engine.watch import watch
+from anchorhold.store import blocked
+
+PAGE = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +35,7 @@ async def tick(deps: Deps, scope: Scope) -> Ticked:
     """Stale holds checked, followed and watched intents looked at, news read, a flagged key tried.
 
     A database that may have lost its tail is recovered before anything else.
+    Invoices whose customer was refused while they came in are blocked.
     News comes last: what a look settles has no effect any more, so each event costs a row at most.
     """
     recovered = await ensure(deps, scope)
@@ -40,4 +44,6 @@ async def tick(deps: Deps, scope: Scope) -> Ticked:
     followed = await follow(deps, scope)
     watched = await watch(deps, scope)
     audited = await audit(deps, scope)
+    while await blocked.missed(deps.db, scope, limit=PAGE, actor=deps.actor):
+        pass
     return Ticked(swept, followed, refused, watched, audited, recovered)

@@ -157,7 +157,12 @@ COMMENT ON FUNCTION anchorhold.tell_of_park IS
     'A parked charge is told as a warning, in the transaction that parks it, until it ends.';
 """
 
-PARTS = (EVENTS, LADDER, PAYMENTS, NOTICES)
+CUSTOMERS = """
+CREATE INDEX stripe_customer_refused ON anchorhold.stripe_customer
+    (account_id, livemode, stripe_account) WHERE refused_code IS NOT NULL;
+"""
+
+PARTS = (EVENTS, LADDER, PAYMENTS, NOTICES, CUSTOMERS)
 
 
 def upgrade() -> None:
