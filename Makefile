@@ -9,7 +9,7 @@ UV := $(BIN)/uv pip
 TESTS ?= tests
 WORKERS ?= $(shell nproc)
 
-.PHONY: help setup demo test check lint format types imports bench soak measure-lost-charge model mutants docs lock clean
+.PHONY: help setup demo test check lint format types imports bench soak measure-lost-charge model mutants sim-long planted docs lock clean
 
 help: ## Say what there is to make
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
@@ -30,8 +30,8 @@ setup: .venv/dev ## Make .venv with everything that development needs
 	$(UV) install --quiet --require-hashes -r requirements-dev.lock
 	@touch $@
 
-demo: .venv/run ## Kill workers while they charge, then audit from Stripe's side (ARGS="--seed 7")
-	@$(BIN)/anchorhold demo $(ARGS)
+demo: .venv/run ## Kill workers while they charge, then audit from Stripe's side (MODE=direct or adr, ARGS="--seed 7")
+	@$(BIN)/anchorhold demo $(if $(MODE),--mode $(MODE)) $(ARGS)
 
 test: .venv/dev ## Run every test (TESTS=tests/engine for one room)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup $(TESTS)
@@ -61,6 +61,13 @@ bench: .venv/dev ## Measure the charge path beside pgbench; writes bench/RESULTS
 
 measure-lost-charge: .venv/dev ## Kill a worker in mid-charge and wait until all is settled, at default times (6 minutes)
 	$(BIN)/python bench/lost_charge.py --write docs/proof/lost-charge.md
+
+sim-long: .venv/dev ## Play new simulated worlds for an hour and keep what came of them (MINUTES= SEEDS= MODE=direct)
+	nice -n 19 $(BIN)/anchorhold sim run --seeds $(or $(SEEDS),100000000) --minutes $(or $(MINUTES),60) --mode $(or $(MODE),all) --keep docs/proof/worlds.jsonl
+	$(BIN)/python docs/generate.py
+
+planted: .venv/dev ## Plant one bug after the other and write after how many worlds each is found
+	$(BIN)/anchorhold sim planted --write docs/proof/planted-bugs.md
 
 model: .venv/dev ## Search every state of the models, the long searches too (MODES=direct; minutes)
 	for mode in $(or $(MODES),prepared direct adr); do $(BIN)/python -m anchorhold.sim.model --mode $$mode --long --minutes 10 || exit 1; done

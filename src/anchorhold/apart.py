@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from typing import Any, Final, TypeVar
 
 T = TypeVar("T")
@@ -52,7 +53,5 @@ class OwnTasks:
             raise
 
     async def _note(self, interrupted: Callable[[], Coroutine[Any, Any, object]]) -> None:
-        try:
+        with suppress(Exception):  # best effort: the hold stays with or without the note
             await self.save(lambda: asyncio.wait_for(interrupted(), self._release_s))
-        except Exception:  # noqa: S110 - best effort: the hold stays with or without the note
-            pass

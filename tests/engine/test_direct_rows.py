@@ -6,9 +6,11 @@ import pytest
 
 from anchorhold.domain.account import AfterPresumedNone, ChargeMode
 from anchorhold.domain.attempt import AttemptKind
-from anchorhold.engine.check import check
+from anchorhold.domain.ids import InvoiceId
 from anchorhold.engine.charge import charge
+from anchorhold.engine.check import check
 from anchorhold.store import direct as claims
+from anchorhold.twin import Broken, Request, Response
 from anchorhold.twin.faults import FaultKind, Rule
 from tests.engine.left import Left, journal, left, notices
 from tests.engine.lost import swept, written_off
@@ -20,9 +22,11 @@ from tests.engine.stripe_side import (
     CUSTOMER,
     LIST,
     AtStripe,
+    Turn,
     allow_mandates,
     between,
     end_debits,
+    meanwhile,
     refusal,
     shows,
 )
@@ -69,7 +73,7 @@ async def test_s2_a_payment_given_back_in_full_counts_as_not_paid(direct: Rig) -
     )
 
 
-async def lost_debit(world: Rig, method: str = "pm_success_de") -> str:
+async def lost_debit(world: Rig, method: str = "pm_success_de") -> InvoiceId:
     """A debit was started and its owner died before it heard so."""
     world.sql("UPDATE anchorhold.connection SET payment_method_types = '{card,sepa_debit}'")
     invoice = await world.invoice(method=method)
@@ -91,18 +95,23 @@ async def test_s3_a_lost_debit_is_followed_as_the_attempts_own(direct: Rig) -> N
     await comes_to_rest(direct, invoice, "paid")
 
 
+def carried_out_and_500(world: Rig) -> Turn:
+    """Stripe carries it out, and answers 500 with the intent in the body."""
+
+    def turn(request: Request) -> Response | Broken | None:
+        made = world.twin.send(request)
+        assert isinstance(made, Response)
+        return refusal(500, type="api_error", payment_intent=made.json())(request)
+
+    return turn
+
+
 async def test_s4_a_debit_that_the_answer_named_is_left_to_its_follower(direct: Rig) -> None:
     direct.sql("UPDATE anchorhold.connection SET payment_method_types = '{card,sepa_debit}'")
     invoice = await direct.invoice(method="pm_success_de")
     await direct.prepare()
     allow_mandates(direct)
-    real = direct.transport._twin.inner
-
-    def executed_and_500(request):  # type: ignore[no-untyped-def]
-        answer = real.send(request)
-        return refusal(500, type="api_error", payment_intent=answer.json())(request)
-
-    between(direct, (CREATE, executed_and_500))
+    between(direct, (CREATE, carried_out_and_500(direct)))
     await direct.charge_due()
     assert direct.row(invoice)["followed_intent_id"] is not None
     direct.later(minutes=16)
@@ -420,6 +429,14 @@ async def test_h13_a_key_that_may_be_pruned_is_never_used_again(direct: Rig) -> 
     assert not left(direct, invoice).free
 
 
+def park(world: Rig) -> None:
+    """The owner saves at last that its answer was unclear."""
+    world.sql(
+        "WITH parked AS (UPDATE anchorhold.invoice SET payment_status = 'unknown') "
+        "UPDATE anchorhold.attempt SET state = 'unknown', cause = 'deadline'"
+    )
+
+
 async def test_h2_a_clear_does_not_hit_a_park_that_came_meanwhile(direct: Rig) -> None:
     """The owner parks between what the sweep read and what it writes."""
     invoice = await direct.invoice()
@@ -428,20 +445,7 @@ async def test_h2_a_clear_does_not_hit_a_park_that_came_meanwhile(direct: Rig) -
     with contextlib.suppress(CrashError):
         await charge(direct.deps(Gate(dies_at=(SEND, 1, When.BEFORE))), claim)
     direct.later(minutes=16)
-    parks = "UPDATE anchorhold.attempt SET state = 'unknown', cause = 'deadline'"
-    between(
-        direct,
-        (
-            LIST,
-            lambda _request: (
-                direct.sql(
-                    "WITH parked AS (UPDATE anchorhold.invoice SET payment_status = 'unknown') "
-                    + parks
-                )
-                and None
-            ),
-        ),
-    )
+    between(direct, (LIST, meanwhile(lambda: park(direct))))
     await direct.tick()
     row = direct.row(invoice)
     assert row["payment_status"] != "unknown" or row["hold_until"] is not None

@@ -1,4 +1,4 @@
-"""After a charge was presumed not to exist: look once more before anything irreversible (A1, H8)."""
+"""After a charge was presumed not to exist: look once more before acting (A1, H8)."""
 
 import pytest
 
@@ -154,7 +154,7 @@ async def test_r18_with_the_fence_the_same_story_has_one_payment(direct: Rig) ->
 
 
 async def slow(world: Rig) -> InvoiceId:
-    """A 429 of a lock keeps the hold as a lost result; Stripe carries the charge out all the same."""
+    """A lock's 429 keeps the hold as a lost result; Stripe carries the charge out later."""
     invoice = await world.invoice()
     await world.prepare()
     world.twin.faults.replace([Rule(FaultKind.LATE, CREATE, frozenset({1}), seconds=3600)])

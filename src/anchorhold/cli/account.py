@@ -9,15 +9,17 @@ from anchorhold.cli import objects
 from anchorhold.cli.call import Call, Format, noun, verb
 from anchorhold.cli.connecting import accepted, ask_for_key, connect, require_fit
 from anchorhold.cli.objects import Object
-from anchorhold.cli.output import Column, console, print_json, show_one, table
+from anchorhold.cli.output import Column, console, line, print_json, show_one, table
 from anchorhold.cli.session import opened, session
 from anchorhold.cli.waking import wake
+from anchorhold.domain.account import AfterPresumedNone, ChargeMode, Modes, SweepMode
 from anchorhold.domain.ids import ACCOUNT
 from anchorhold.domain.refusals import Code, Refusal
 from anchorhold.engine.accounts import is_accepted
 from anchorhold.entropy import new_id
 from anchorhold.store import accounts
 from anchorhold.store.accounts import Account
+from anchorhold.store.db import Db
 
 DEFAULT = "default"
 
@@ -28,12 +30,29 @@ app = noun(
 )
 
 Name = Annotated[str, typer.Argument(help="The account's name.")]
+Charge = Annotated[
+    ChargeMode,
+    typer.Option(
+        help="prepared: confirm an intent made before. direct: create and confirm at once."
+    ),
+]
+Sweep = Annotated[
+    SweepMode,
+    typer.Option(
+        help="direct only. fence: prove by the key that nothing ran. adr: wait and presume."
+    ),
+]
+After = Annotated[
+    AfterPresumedNone,
+    typer.Option(help="direct only. Who charges again after Stripe showed nothing for a day."),
+]
 
 COLUMNS: Sequence[Column[Account]] = (
     Column("id", lambda row: row.id),
     Column("name", lambda row: row.name),
     Column("mode", lambda row: _mode(row.livemode)),
     Column("stripe account", lambda row: row.stripe_account or "not connected"),
+    Column("charges", lambda row: f"{row.charge_mode}, {row.sweep_mode}", from_width=100),
     Column("key", lambda row: f"…{row.key_last4}" if row.key_last4 else "-", from_width=90),
     Column("Stripe says", lambda row: row.refused_reason or "-", from_width=110),
 )
@@ -50,18 +69,105 @@ def _mode(livemode: bool | None) -> str:  # noqa: FBT001 - it is the row's own c
     "anchorhold account create acme",
     scoped=False,
 )
-async def create(call: Call, name: Name = DEFAULT) -> None:
+async def create(
+    call: Call,
+    name: Name = DEFAULT,
+    charge_mode: Charge = ChargeMode.PREPARED,
+    sweep_mode: Sweep = SweepMode.FENCE,
+    after_presumed_none: After = AfterPresumedNone.RECHARGE,
+) -> None:
     """Make an account.
 
     An account is one tenant: its customers, invoices and Stripe keys. `connect` makes one too.
+    How it charges is explained in docs/concepts/modes.md; `set` changes it at any time.
     """
     require_fit(name)
+    modes = Modes(charge_mode, sweep_mode, after_presumed_none)
+    modes.require_sensible()
     async with opened() as process:
-        made = await accounts.create(process.deps.db, new_id(ACCOUNT), name)
+        made = await accounts.create(process.deps.db, new_id(ACCOUNT), name, modes)
     if made is None:
         raise Refusal(Code.ACCOUNT_EXISTS, name=name)
-    data: Object = {"object": "account", "id": made, "name": name}
+    data: Object = {"object": "account", "id": made, "name": name, **_modes(modes)}
     show_one(call, made, data, lambda: print(f"made account {name} ({made})"))
+
+
+@verb(
+    app,
+    "set",
+    "anchorhold account set --charge-mode direct",
+    "anchorhold account set acme --charge-mode direct --sweep-mode adr",
+    scoped=False,
+)
+async def set_(
+    call: Call,
+    name: Name = DEFAULT,
+    charge_mode: Charge | None = None,
+    sweep_mode: Sweep | None = None,
+    after_presumed_none: After | None = None,
+) -> None:
+    """Change how an account charges; what is not named stays as it is.
+
+    Safe at any time, with charges under way too: each attempt carries how it asked for money.
+    """
+    async with opened() as process:
+        now = await _account(process.deps.db, name)
+        modes = Modes(
+            charge_mode or now.charge_mode,
+            sweep_mode or now.sweep_mode,
+            after_presumed_none or now.after_presumed_none,
+        )
+        modes.require_sensible()
+        await accounts.set_modes(process.deps.db, now.id, modes)
+    data: Object = {"object": "account", "id": now.id, "name": name, **_modes(modes)}
+    show_one(call, now.id, data, lambda: print(f"{name} charges {_words(modes)}"))
+
+
+@verb(
+    app,
+    "show",
+    "anchorhold account show",
+    "anchorhold account show acme --output json",
+    scoped=False,
+)
+async def show(call: Call, name: Name = DEFAULT) -> None:
+    """Show an account: how it charges, and which Stripe account it uses."""
+    async with opened() as process:
+        row = await _account(process.deps.db, name)
+
+    def screen() -> None:
+        print(f"{row.name}  {row.id}")
+        line("Mode", _mode(row.livemode))
+        line("Stripe", row.stripe_account or "not connected")
+        line("Charges", _words(Modes(row.charge_mode, row.sweep_mode, row.after_presumed_none)))
+
+    show_one(call, row.id, objects.account(row), screen)
+
+
+async def _account(db: Db, name: str) -> Account:
+    """The account with this name; of two modes the first. Raises Refusal: account_not_found."""
+    for row in await accounts.all_accounts(db):
+        if row.name == name:
+            return row
+    raise Refusal(Code.ACCOUNT_NOT_FOUND, id=name)
+
+
+def _modes(modes: Modes) -> Object:
+    return {
+        "charge_mode": modes.charge.value,
+        "sweep_mode": modes.sweep.value,
+        "after_presumed_none": modes.after_presumed_none.value,
+    }
+
+
+def _words(modes: Modes) -> str:
+    if modes.charge is ChargeMode.PREPARED:
+        return "prepared: it confirms an intent that was made before"
+    what = {
+        SweepMode.FENCE: "a lost charge is proven by its key",
+        SweepMode.ADR: "a lost charge that Stripe does not show is taken for none",
+    }[modes.sweep]
+    return f"directly: {what}; after a day of nothing: {modes.after_presumed_none.value}"
 
 
 @verb(
@@ -129,13 +235,15 @@ async def list_(call: Call) -> None:
 async def check(call: Call) -> None:
     """Ask Stripe whether it accepts the stored key; lift the flag if it does again.
 
-    While Stripe refuses a key, nothing is charged with it. Exit code 2 when it is refused.
+    While Stripe refuses a key, nothing is charged with it. A flag for a right that the key lacks
+    (403) is lifted by this alone: run it when you have given the right. Exit code 2 when the key
+    is refused.
     """
     async with session(call) as desk:
         provider = (await desk.connected()).provider
         deadline = provider.deadline(desk.timing.check_cut_seconds)
         owner = accepted(await provider.retrieve_account(deadline), desk.app.wires.base)
-        await is_accepted(desk.app.deps, desk.scope)
+        await is_accepted(desk.app.deps, desk.scope, by_hand=True)
     data: Object = {
         "object": "connection",
         "id": desk.scope.account_id,

@@ -11,6 +11,7 @@ from typing import Annotated, Final, TypeVar
 import typer
 from rich.console import Console
 
+from anchorhold.demo.scene import Mode
 from anchorhold.domain.refusals import Exit, Refusal
 from anchorhold.entropy import random_bytes
 
@@ -29,6 +30,7 @@ audit finds anything.
 \b
 Examples:
   anchorhold demo
+  anchorhold demo --mode direct
   anchorhold demo --seed 7 --invoices 200 --kills 10 --output json
 """
 
@@ -41,6 +43,9 @@ def demo(
     ] = None,
     invoices: Annotated[int, typer.Option(min=10, max=20_000, help="How many.")] = 1000,
     kills: Annotated[int, typer.Option(min=0, max=500, help="How many SIGKILLs.")] = 22,
+    mode: Annotated[
+        Mode, typer.Option(help="prepared, direct, or adr: direct without the fence.")
+    ] = Mode.PREPARED,
     output: Annotated[str, typer.Option(help="table or json")] = "table",
 ) -> int:
     """Run it in a folder of its own, which is gone afterwards."""
@@ -49,12 +54,12 @@ def demo(
     chosen = int.from_bytes(random_bytes(3)) if seed is None else seed
     talk = Console(stderr=True)
     with tempfile.TemporaryDirectory(prefix="anchorhold-demo-") as folder:
-        scene = stage.Scene(chosen, invoices, kills, WORKERS, Path(folder))
+        scene = stage.Scene(chosen, invoices, kills, WORKERS, Path(folder), mode=mode)
         outcome, plain = _play(stage.play(scene, talk))
     if output == "json":
-        typer.echo(json.dumps(stage.as_json(outcome, plain, chosen), indent=2))
+        typer.echo(json.dumps(stage.as_json(outcome, plain, chosen, mode), indent=2))
     else:
-        stage.tell(Console(), outcome, plain)
+        stage.tell(Console(), outcome, plain, mode)
     return Exit.DONE if outcome.findings.clean else Exit.FINDINGS
 
 

@@ -13,10 +13,11 @@ import psycopg
 
 from anchorhold.demo.audit import Findings, audit, read_rows
 from anchorhold.demo.processes import Herd, inherited, kill_now_and_then, program
-from anchorhold.demo.scene import TIMES, Scene, faults
+from anchorhold.demo.scene import Scene, faults
 from anchorhold.demo.workload import as_csv
 from anchorhold.twin.ledger import Ledger
 from anchorhold.twin.server import TwinServer, serve
+from anchorhold.twin.settings import Settings
 from anchorhold.twin.world import SECRET_KEY, Twin
 
 POLL_S = 0.4
@@ -32,7 +33,7 @@ STANDING: LiteralString = """
 """
 RESOLVED: LiteralString = """
     SELECT rule, count(*) FROM anchorhold.attempt
-     WHERE rule LIKE 'S%' OR rule IN ('A16', 'A18')
+     WHERE rule LIKE 'S%' OR rule IN ('A16', 'A18', 'D2')
      GROUP BY rule ORDER BY rule
 """
 """Attempts without a clear answer, by the row that resolved each: S rows are the sweep's."""
@@ -67,7 +68,8 @@ Tell = Callable[[Standing, int], None]
 async def run(scene: Scene, conninfo: str, tell: Tell) -> Outcome:
     """The invoices were charged while workers died, and audited from Stripe's side."""
     began = time.monotonic()
-    twin = Twin(seed=scene.seed, faults=faults())
+    kept = Settings(key_life_s=scene.key_life_s)
+    twin = Twin(seed=scene.seed, faults=faults(), settings=kept)
     async with _serving(twin) as server:
         env = inherited(_settings(scene, server.url))
         await _set_up(scene, env)
@@ -101,7 +103,7 @@ async def _serving(twin: Twin) -> AsyncGenerator[TwinServer]:
 def _settings(scene: Scene, url: str) -> dict[str, str]:
     pace = f"{scene.pace:.1f}"
     return {
-        **TIMES,
+        **scene.times,
         "ANCHORHOLD_DATA_DIR": str(scene.folder),
         "ANCHORHOLD_STRIPE_API_BASE": url,
         "ANCHORHOLD_STRIPE_KEY": SECRET_KEY,
@@ -114,7 +116,7 @@ async def _set_up(scene: Scene, env: dict[str, str]) -> None:
     file = scene.folder / "invoices.csv"
     file.write_text(as_csv(scene.invoices), encoding="utf-8")
     await program(env, "db", "up")
-    await program(env, "account", "create", "default")
+    await program(env, "account", "create", "default", *scene.mode.options)
     await program(env, "account", "connect", "default")
     await program(env, "invoice", "import", str(file))
 

@@ -1,21 +1,40 @@
 """What the demo says: progress while it runs, two columns at the end, and one line that counts."""
 
 from dataclasses import asdict
-from typing import Any
+from typing import Any, Final
 
 from rich.console import Console
 from rich.table import Table
 
 from anchorhold.demo.ours import Outcome
 from anchorhold.demo.plain import PlainOutcome
+from anchorhold.demo.scene import Mode
+
+STATED: Final = {
+    Mode.PREPARED: "",
+    Mode.DIRECT: (
+        "Direct mode: what Stripe carries out more than a day after its 500 would be a second "
+        "payment; it is recorded and flagged, and nothing in this mode can prevent it."
+    ),
+    Mode.ADR: (
+        "Mode adr promises less than this run shows: a charge that Stripe carries out later than "
+        "ten minutes after its hold (seconds here) is taken for none and made again. The faults "
+        "above are carried out sooner. Such a second payment is recorded and flagged."
+    ),
+}
+"""What each mode cannot promise, said with its result."""
 
 
-def as_json(outcome: Outcome, plain: PlainOutcome, seed: int) -> dict[str, Any]:
+def as_json(
+    outcome: Outcome, plain: PlainOutcome, seed: int, mode: Mode = Mode.PREPARED
+) -> dict[str, Any]:
     """Every figure, by the names that scripts read."""
     findings = asdict(outcome.findings)
     named = findings.pop("named")
     return {
         "seed": seed,
+        "mode": mode.value,
+        "cannot_promise": STATED[mode] or None,
         **findings,
         "named": list(named),
         "kills": outcome.kills,
@@ -47,7 +66,9 @@ def table(outcome: Outcome, plain: PlainOutcome) -> Table:
     return shown
 
 
-def tell(console: Console, outcome: Outcome, plain: PlainOutcome) -> None:
+def tell(
+    console: Console, outcome: Outcome, plain: PlainOutcome, mode: Mode = Mode.PREPARED
+) -> None:
     """The end of the demo for a person."""
     found = outcome.findings
     console.print(table(outcome, plain))
@@ -58,6 +79,8 @@ def tell(console: Console, outcome: Outcome, plain: PlainOutcome) -> None:
     console.print(_resolved(outcome))
     met = ", ".join(f"{count} {name}" for name, count in sorted(outcome.faults_met.items()))
     console.print(f"Faults that met Anchorhold's requests: {met or 'none'}.")
+    if STATED[mode]:
+        console.print(STATED[mode])
     if found.clean:
         console.print(
             f"[bold green]Proved:[/] each of the {found.paid} payments at Stripe is recorded once, "

@@ -2,9 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from random import Random
+from typing import Final
 
+from anchorhold.domain.timing import DAY_SECONDS
 from anchorhold.twin.faults import FaultKind, Rule
 
 MOVES_MONEY = "POST /v1/payment_intents*"
@@ -25,6 +28,35 @@ TIMES: Mapping[str, str] = {
 """The real program with short times: what takes minutes in production takes seconds here."""
 
 
+class Mode(StrEnum):
+    """How Anchorhold charges in the demo."""
+
+    PREPARED = "prepared"
+    DIRECT = "direct"
+    ADR = "adr"
+    """Direct without the fence."""
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """What `anchorhold account create` is told."""
+        if self is Mode.PREPARED:
+            return ()
+        sweep = "adr" if self is Mode.ADR else "fence"
+        return ("--charge-mode", "direct", "--sweep-mode", sweep)
+
+
+KEY_LIFE_S: Final = 30.0
+"""How long the twin keeps a key in the demo of the direct modes: a day in half a minute."""
+
+DIRECT_TIMES: Mapping[str, str] = {
+    "ANCHORHOLD_SWEEP_WAIT_SECONDS": "4",
+    "ANCHORHOLD_TWIN_KEY_LIFE_SECONDS": f"{KEY_LIFE_S:g}",
+    "ANCHORHOLD_FENCE_MAX_SECONDS": "28",
+    "ANCHORHOLD_PARKED_WAIT_SECONDS": f"{KEY_LIFE_S:g}",
+    "ANCHORHOLD_PARKED_ALARM_SECONDS": "40",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Scene:
     """One run of the demo, told by its numbers."""
@@ -35,6 +67,17 @@ class Scene:
     workers: int
     folder: Path
     patience_s: float = 75
+    mode: Mode = Mode.PREPARED
+
+    @property
+    def times(self) -> Mapping[str, str]:
+        """The settings of Anchorhold's processes."""
+        return TIMES if self.mode is Mode.PREPARED else {**TIMES, **DIRECT_TIMES}
+
+    @property
+    def key_life_s(self) -> float:
+        """How long the twin keeps an idempotency key."""
+        return DAY_SECONDS if self.mode is Mode.PREPARED else KEY_LIFE_S
 
     @property
     def random(self) -> Random:

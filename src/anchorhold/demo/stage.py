@@ -7,10 +7,10 @@ from anchorhold.demo import ours, plain
 from anchorhold.demo.ours import Outcome, Standing
 from anchorhold.demo.plain import PlainOutcome
 from anchorhold.demo.report import as_json, tell
-from anchorhold.demo.scene import Scene
+from anchorhold.demo.scene import Mode, Scene
 from anchorhold.domain.refusals import Code, Refusal
 
-__all__ = ["Scene", "as_json", "play", "tell"]
+__all__ = ["Mode", "Scene", "as_json", "play", "tell"]
 
 
 async def play(scene: Scene, talk: Console) -> tuple[Outcome, PlainOutcome]:
@@ -19,8 +19,8 @@ async def play(scene: Scene, talk: Console) -> tuple[Outcome, PlainOutcome]:
     Raises Refusal: embedded_database_failed.
     """
     talk.print(
-        f"Seed {scene.seed}: {scene.invoices} invoices, {scene.workers} workers, "
-        f"{scene.kills} of them to be killed with SIGKILL at random moments."
+        f"Seed {scene.seed}, {scene.mode} mode: {scene.invoices} invoices, "
+        f"{scene.workers} workers, {scene.kills} of them to be killed with SIGKILL at random moments."
     )
     started = _started(scene)
     try:

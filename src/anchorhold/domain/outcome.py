@@ -1,7 +1,7 @@
 """TABLE: what an answer means (protocol section 4).
 
-The first row that fits decides; a direct charge looks at the rows of its own first. Rows are literal data: tests, docs, journal and the rules
-command all read the same tuple.
+The first row that fits decides; a direct charge looks at the rows of its own first. Rows are
+literal data: tests, docs, journal and the rules command all read the same tuple.
 """
 
 from dataclasses import dataclass, replace

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
+from typing import Final
 
 from anchorhold.domain.account import AfterPresumedNone, SweepMode
 from anchorhold.domain.answer import (
@@ -136,6 +137,9 @@ SWEEP = (
 # fmt: on
 
 
+NEVER: Final = datetime.min.replace(tzinfo=UTC)
+
+
 @dataclass(frozen=True, slots=True)
 class HoldFacts:
     """What a check knows from the rows; the database's clock."""
@@ -153,7 +157,7 @@ class HoldFacts:
     """The hold has not ended: its owner is working, and a check leaves it alone."""
     sweep_mode: SweepMode = SweepMode.FENCE
     after_presumed_none: AfterPresumedNone = AfterPresumedNone.RECHARGE
-    now: datetime = datetime.min.replace(tzinfo=UTC)
+    now: datetime = NEVER
 
     @property
     def own_intent(self) -> str | None:
@@ -162,7 +166,7 @@ class HoldFacts:
 
     @property
     def nothing_to_ask(self) -> bool:
-        """A close or the like of an invoice without an intent: it can have done nothing at Stripe."""
+        """A close or the like of an invoice without an intent did nothing at Stripe."""
         return self.own.kind not in CHARGES and self.own_intent is None
 
     @property

@@ -37,7 +37,7 @@ from anchorhold.store.direct import interrupted
 __all__ = ["Charged", "charge", "deadline_of"]
 
 NEWS = "R2"
-"""Nothing was sent: an earlier attempt that was presumed none turned up, or nobody can tell (A1)."""
+"""Nothing was sent: an attempt that was presumed none turned up, or nobody can tell (A1)."""
 
 
 async def charge(deps: Deps, claim: Claim) -> Charged:
@@ -61,7 +61,7 @@ async def _presumed(deps: Deps, connected: Connected, claim: Claim) -> Charged |
     try:
         await relist(deps, connected, claim.token.scope, claim.token.invoice_id)
     except Refusal as refusal:
-        deps.log.error("charge.relisted", invoice=claim.token.invoice_id, code=refusal.code)
+        deps.log.info("charge.relisted", invoice=claim.token.invoice_id, code=refusal.code)
         closed = frozenset() if claim.intent_id else frozenset({InvoiceStatus.PAID})
         end = replace(saving.NOT_SENT, rule=NEWS, pause_s=deps.timing.recheck_seconds)
         return await saving.release(deps, Holder(claim.token, statuses=OPEN | closed), end)

@@ -2,12 +2,11 @@
 
 from dataclasses import dataclass, replace
 
-from anchorhold.domain.account import AfterPresumedNone
-from anchorhold.domain.answer import UNDER_WAY, Decline, IntentStatus, IntentView
-from anchorhold.domain.attempt import CHARGES, RUNNING, AttemptKind, AttemptState, Cause
+from anchorhold.domain.answer import UNDER_WAY, IntentStatus, IntentView
+from anchorhold.domain.attempt import CHARGES, RUNNING, AttemptState, Cause
 from anchorhold.domain.ids import AttemptId, InvoiceId
 from anchorhold.domain.intent import IntentState
-from anchorhold.domain.invoice import OPEN, PaymentStatus
+from anchorhold.domain.invoice import PaymentStatus
 from anchorhold.domain.outcome import End, blocked_by
 from anchorhold.domain.payment import Source, Success
 from anchorhold.domain.scope import Scope
@@ -27,11 +26,9 @@ from anchorhold.domain.trace import too_early, trace_of
 from anchorhold.engine import direct as charging
 from anchorhold.engine import evidence as evidences
 from anchorhold.engine.deps import Connected, Deps
+from anchorhold.engine.direct_ends import ended, presumed
 from anchorhold.engine.fence import fence
 from anchorhold.store import checks, holds, payments
-
-
-NOTHING_SHOWN = "Stripe showed nothing for this attempt after 24 hours"
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,13 +148,19 @@ async def _act(
             await _keep(deps, facts, seen, row)
         case Act.FOLLOW | Act.CLEAR | Act.DECLINE | Act.SUPERSEDE:
             await _end(deps, facts, _ending(facts, seen, row))
-        case Act.FENCE:
-            if connected is not None:
-                await fence(deps, connected, facts, seen)
-        case Act.PRESUME:
-            await _presume(deps, connected, facts, seen, row)
+        case Act.FENCE | Act.PRESUME:
+            await _act_directly(deps, connected, facts, seen, row)
         case Act.SETTLE | Act.RECORD_REFUNDED:
             raise AssertionError("rows that go on were acted on before")
+
+
+async def _act_directly(
+    deps: Deps, connected: Connected | None, facts: HoldFacts, seen: Evidence, row: Row
+) -> None:
+    if row.act is Act.PRESUME:
+        await _presume(deps, connected, facts, seen, row)
+    elif connected is not None:
+        await fence(deps, connected, facts, seen)
 
 
 async def _keep(deps: Deps, facts: HoldFacts, seen: Evidence, row: Row) -> None:
@@ -210,27 +213,7 @@ async def _presume(
     if news or decide(_rest(facts, again), facts.status, trace)[-1].act is not Act.PRESUME:
         await _keep(deps, facts, again, row)
         return
-    await _end(deps, facts, _presumed(facts, row))
-
-
-def _presumed(facts: HoldFacts, row: Row) -> End:
-    """Not proven: it stays on the audit, and whoever goes on looks once more before (A1)."""
-    failed = facts.own.kind is AttemptKind.DUNNING
-    back = PaymentStatus.FAILED if failed else None
-    return End(
-        row.id,
-        AttemptState.PRESUMED_NONE,
-        Cause.NOTHING_AFTER_A_DAY,
-        payment_status=back if facts.status in OPEN else None,
-        decline=Decline("presumed_none", message=NOTHING_SHOWN),
-        manual=_leaves_it(facts),
-    )
-
-
-def _leaves_it(facts: HoldFacts) -> bool:
-    """The account leaves it to a person to charge again after a charge was presumed none."""
-    operator = facts.after_presumed_none is AfterPresumedNone.OPERATOR
-    return operator and facts.status in OPEN
+    await _end(deps, facts, presumed(facts, row))
 
 
 async def _end(deps: Deps, facts: HoldFacts, end: End) -> None:
@@ -317,7 +300,7 @@ def _superseded(facts: HoldFacts, seen: Evidence, row: Row) -> End:
     if seen.own_decline is not None:
         return _declined(facts, seen, row)
     if facts.own.direct:
-        return _ended_direct(facts, seen, row, never_named=never_named)
+        return ended(facts, row, never_named=never_named, canceled=canceled is not None)
     return End(
         row.id,
         AttemptState.NOT_SENT if never_named else AttemptState.SUPERSEDED,
@@ -328,25 +311,6 @@ def _superseded(facts: HoldFacts, seen: Evidence, row: Row) -> End:
         fails_twice=row.id == "S8" and not canceled,
         customer_acts=any(i.status is IntentStatus.REQUIRES_ACTION for i in seen.intents),
     )
-
-
-def _ended_direct(facts: HoldFacts, seen: Evidence, row: Row, *, never_named: bool) -> End:
-    """S8 and S9: never sent, cancelled at Stripe, or (adr alone) presumed so; S4: it is followed."""
-    if never_named:
-        return End(row.id, AttemptState.NOT_SENT, Cause.NO_TRACE, moves_seq=False)
-    if row.id == "S4":
-        followed = facts.followed_intent_id
-        return End(
-            row.id,
-            AttemptState.PROCESSING,
-            Cause.ANSWERED,
-            PaymentStatus.PROCESSING,
-            followed_intent=followed,
-            own_intent=followed,
-        )
-    if _ended_intent(seen):
-        return End(row.id, AttemptState.SUPERSEDED, Cause.INTENT_CANCELED)
-    return End(row.id, AttemptState.PRESUMED_NONE, Cause.NO_TRACE, manual=_leaves_it(facts))
 
 
 def _ended_intent(seen: Evidence) -> IntentState | None:

@@ -1,4 +1,4 @@
-"""Claiming what is due: confirmed where there is a live intent, else directly if the account does."""
+"""Claiming what is due: by its live intent, else directly where the account does so."""
 
 from anchorhold.domain.attempt import AttemptKind
 from anchorhold.domain.hold import Claim

@@ -12,9 +12,11 @@ from anchorhold.domain.answer import (
     Decline,
     IntentStatus,
     IntentView,
+    NothingSent,
     Refused,
     Result,
     Shown,
+    Unclear,
     intent_in,
 )
 from anchorhold.domain.attempt import AttemptState, Cause
@@ -95,7 +97,7 @@ def _unclear(row: Row, answer: Result[IntentView]) -> End:
         rule=row.id,
         cause=_doubt(row, answer),
         decline=Decline(answer.label, message=answer.message) if words else None,
-        request_id=answer.request_id if isinstance(answer, Refused | Shown) else None,
+        request_id=None if isinstance(answer, NothingSent | Unclear) else answer.request_id,
         followed_intent=shown.id if shown else None,
         own_intent=shown.id if shown else None,
     )

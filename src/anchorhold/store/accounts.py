@@ -2,11 +2,14 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
 from anchorhold.domain.account import AfterPresumedNone, ChargeMode, Modes, SweepMode
 from anchorhold.domain.ids import AccountId
 from anchorhold.domain.scope import Scope
 from anchorhold.store.db import Db
+
+PREPARED: Final = Modes()
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,17 +28,25 @@ class Account:
     after_presumed_none: AfterPresumedNone
 
 
-async def create(db: Db, account_id: AccountId, name: str) -> AccountId | None:
+async def create(
+    db: Db, account_id: AccountId, name: str, modes: Modes = PREPARED
+) -> AccountId | None:
     """The account exists under this name; None when the name is taken."""
     row = await db.one(
         """
-        INSERT INTO anchorhold.account (id, name) VALUES (%(account_id)s, %(name)s)
+        INSERT INTO anchorhold.account
+               (id, name, charge_mode, sweep_mode, after_presumed_none)
+        VALUES (%(account_id)s, %(name)s, %(charge_mode)s, %(sweep_mode)s,
+                %(after_presumed_none)s)
         ON CONFLICT DO NOTHING
         RETURNING id
         """,
         str,
         account_id=account_id,
         name=name,
+        charge_mode=modes.charge,
+        sweep_mode=modes.sweep,
+        after_presumed_none=modes.after_presumed_none,
     )
     return AccountId(row) if row else None
 
@@ -90,7 +101,8 @@ async def connect(db: Db, scope: Scope, new: NewConnection) -> str | None:
            SET stripe_account = excluded.stripe_account, secret_key = excluded.secret_key,
                key_last4 = excluded.key_last4, key_fingerprint = excluded.key_fingerprint,
                payment_method_types = excluded.payment_method_types,
-               refused_at = NULL, refused_reason = NULL, connected_at = anchorhold.now()
+               refused_at = NULL, refused_reason = NULL, right_missing = false,
+               connected_at = anchorhold.now()
         RETURNING stripe_account
         """,
         str,
@@ -111,6 +123,7 @@ class Connection:
     secret_key: bytes
     key_fingerprint: str
     refused_at: datetime | None
+    right_missing: bool
     charge_mode: ChargeMode
 
 
@@ -118,7 +131,7 @@ async def connection(db: Db, scope: Scope) -> Connection | None:
     """The connection of a mode, or None when it was never connected."""
     return await db.one(
         """
-        SELECT c.stripe_account, c.secret_key, c.key_fingerprint, c.refused_at,
+        SELECT c.stripe_account, c.secret_key, c.key_fingerprint, c.refused_at, c.right_missing,
                account.charge_mode
           FROM anchorhold.connection c
           JOIN anchorhold.account ON account.id = c.account_id
@@ -129,7 +142,9 @@ async def connection(db: Db, scope: Scope) -> Connection | None:
     )
 
 
-async def refuse(db: Db, scope: Scope, *, key_fingerprint: str, reason: str) -> str | None:
+async def refuse(
+    db: Db, scope: Scope, *, key_fingerprint: str, reason: str, right_missing: bool = False
+) -> str | None:
     """Claims skip the mode until its key is accepted again; None when nothing changed.
 
     The fingerprint is compared, so that a late 401 of an old key cannot flag the new one.
@@ -137,7 +152,8 @@ async def refuse(db: Db, scope: Scope, *, key_fingerprint: str, reason: str) -> 
     return await db.one(
         """
         UPDATE anchorhold.connection
-           SET refused_at = anchorhold.now(), refused_reason = %(reason)s
+           SET refused_at = anchorhold.now(), refused_reason = %(reason)s,
+               right_missing = %(right_missing)s
          WHERE account_id = %(account_id)s AND livemode = %(livemode)s
            AND key_fingerprint = %(key_fingerprint)s AND refused_at IS NULL
         RETURNING account_id
@@ -146,6 +162,7 @@ async def refuse(db: Db, scope: Scope, *, key_fingerprint: str, reason: str) -> 
         **scope.params,
         key_fingerprint=key_fingerprint,
         reason=reason,
+        right_missing=right_missing,
     )
 
 
@@ -154,7 +171,7 @@ async def accept(db: Db, scope: Scope, *, key_fingerprint: str) -> str | None:
     return await db.one(
         """
         UPDATE anchorhold.connection
-           SET refused_at = NULL, refused_reason = NULL
+           SET refused_at = NULL, refused_reason = NULL, right_missing = false
          WHERE account_id = %(account_id)s AND livemode = %(livemode)s
            AND key_fingerprint = %(key_fingerprint)s AND refused_at IS NOT NULL
         RETURNING account_id
