@@ -22,7 +22,7 @@ from tests.engine.test_access import CELLS
 TESTS = Path(__file__).parent
 IN_ONE_TEST = {
     "timing.RELATIONS": "tests/domain/test_timing.py: each relation with a case that breaks it",
-    "ladder.LADDER": "tests/engine/test_follow.py: each rung by its age",
+    "ladder.LADDER": "tests/domain/test_ladder.py: each rung by its age",
     "webhook.ANSWERS": "tests/domain/test_webhook.py: each row by its answer",
     "event_delivery.DELIVERY": "tests/domain/test_event_delivery.py: each row by its answer",
 }
