@@ -54,6 +54,22 @@ def test_a_text_is_wrapped_behind_its_label_and_commands_stay_whole(
 
 
 @pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("made \x1b[31mtwice\x07", "made \\x1b[31mtwice\\x07"),
+        ("\u202egnp.exe", "\\u202egnp.exe"),
+        ("Größe 5\u00a0€, 日本", "Größe 5\u00a0€, 日本"),
+    ],
+)
+def test_what_somebody_typed_commands_no_terminal(text: str, shown: str) -> None:
+    assert output.wrapped(text) == shown
+    out = StringIO()
+    column: Column[str] = Column("reason", str)
+    Console(file=out, width=80).print(table([column], [text], 80))
+    assert out.getvalue().splitlines()[1].strip() == shown
+
+
+@pytest.mark.parametrize(
     ("delta", "said"),
     [
         (timedelta(0), "now"),

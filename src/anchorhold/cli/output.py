@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from textwrap import fill
 from typing import Final, Generic, Literal, TypeVar
+from unicodedata import category
 
 from rich.cells import cell_len
 from rich.console import Console
@@ -25,6 +26,9 @@ LABEL_WIDTH: Final = 12
 
 GAP: Final = 2
 """Blanks between two columns."""
+
+OBEYED: Final = frozenset({"Cc", "Cf"})
+"""The kinds of characters (Unicode) that a terminal obeys and does not show."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +65,26 @@ def console() -> Console:
     return Console(width=width, highlight=False, markup=False, emoji=False, soft_wrap=False)
 
 
+def visible(text: str) -> str:
+    """The text with what a terminal would obey written out: `\\x1b[31m` colours nothing.
+
+    Reasons, references and Stripe's words were typed by somebody else than who reads them.
+    """
+    return "".join(
+        char.encode("unicode_escape").decode()
+        if category(char) in OBEYED and char not in "\n\t"
+        else char
+        for char in text
+    )
+
+
 def wrapped(text: str, indent: int = 0) -> str:
     """The text in lines that fit the terminal, all but the first behind so many blanks.
 
     Ids and commands stay whole, so that they can be copied.
     """
     return fill(
-        text,
+        visible(text),
         console().width,
         subsequent_indent=" " * indent,
         break_long_words=False,
@@ -82,7 +99,7 @@ def line(label: str, text: str) -> None:
 
 def say(text: str) -> None:
     """A line for people, beside the data."""
-    print(text, file=sys.stderr)
+    print(visible(text), file=sys.stderr)
 
 
 def hint(text: str) -> None:
@@ -131,7 +148,7 @@ def print_json(data: Object) -> None:
 
 def table(columns: Sequence[Column[T]], rows: Sequence[T], width: int) -> Table:
     """The rows as a table that fits `width`; an id is never cut, columns are left out instead."""
-    cells = [(column, [column.of(row) for row in rows]) for column in columns]
+    cells = [(column, [visible(column.of(row)) for row in rows]) for column in columns]
     while len(cells) > 1 and _width(cells) > width:
         cells.remove(max(cells[1:], key=lambda cell: cell[0].from_width))
     made = Table(box=None, show_edge=False, pad_edge=False, padding=(0, GAP, 0, 0))
