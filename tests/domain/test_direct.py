@@ -124,8 +124,5 @@ def test_when_a_row_of_closing_fits_is_told_in_words(id_: str, words: str) -> No
 
 def test_a_disputes_status_has_its_row_and_an_unheard_of_one_has_none() -> None:
     for row in DISPUTES:
-        read_as = {read_dispute(status) for status in row.statuses}
-        assert read_as == {row}
-            row.statuses
-        )
+        assert {read_dispute(status) for status in row.statuses} == {row}
     assert read_dispute("unheard_of") is None
