@@ -84,6 +84,16 @@ async def test_a_broken_connection_is_broken_for_real(
     assert len(server.twin.account().charges) == 1
 
 
+async def test_a_client_that_went_before_its_answer_is_cut_is_no_error(
+    server: TwinServer, http: aiohttp.ClientSession, caplog: pytest.LogCaptureFixture
+) -> None:
+    fault(server, FaultKind.CUT)
+    server.twin.listeners.append(lambda _account, _event: server.go_offline(0))
+    with pytest.raises(aiohttp.ClientError):
+        await pay(http)
+    assert caplog.records == []
+
+
 async def test_a_late_request_hangs_until_the_client_goes_and_runs_by_itself(
     server: TwinServer, http: aiohttp.ClientSession
 ) -> None:

@@ -12,6 +12,7 @@ import signal
 import socket
 import struct
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import cast
 
 from aiohttp import web
@@ -155,8 +156,9 @@ async def _break(http: web.BaseRequest, broken: Broken) -> web.StreamResponse:
     transport = http.transport
     if broken.how is Break.CUT:
         part = web.StreamResponse(status=broken.status or 200, headers=broken.headers)
-        await part.prepare(http)
-        await part.write(broken.sent)
+        with suppress(ConnectionResetError):  # the client was faster
+            await part.prepare(http)
+            await part.write(broken.sent)
         if transport is not None:
             transport.close()
         return part
