@@ -23,10 +23,17 @@ def test_every_row_has_a_test() -> None:
     assert not rows_without_a_test(sys.modules[__name__], ids)
 
 
-def test_every_combination_has_exactly_one_row_in_each_table() -> None:
+@pytest.mark.parametrize("own", [True, False])
+def test_every_combination_has_exactly_one_row_in_each_table(own: bool) -> None:
     for table in (FOLLOW, WATCH):
         for intent, invoice in COMBINATIONS:
-            fitting = [row.id for row in table if intent in row.intent and invoice in row.invoice]
+            fitting = [
+                row.id
+                for row in table
+                if intent in row.intent
+                and invoice in row.invoice
+                and getattr(row, "own", None) in {None, own}
+            ]
             assert len(fitting) == 1, (intent, invoice)
 
 
@@ -51,6 +58,14 @@ def test_f3_a_cancelled_intent_ends_the_following() -> None:
 def test_f4_a_payable_one_ends_it_too_requires_action_included(intent: IntentStatus) -> None:
     row = follow(intent, OPEN)
     assert (row.id, row.act) == ("F4", Follow.END)
+
+
+@pytest.mark.parametrize("intent", sorted(PAYABLE))
+def test_f6_what_a_direct_charge_left_is_cancelled_before_the_following_ends(
+    intent: IntentStatus,
+) -> None:
+    row = follow(intent, OPEN, own=False)
+    assert (row.id, row.act) == ("F6", Follow.CANCEL)
 
 
 @pytest.mark.parametrize("invoice", sorted(CLOSED))
