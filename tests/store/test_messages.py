@@ -139,7 +139,7 @@ async def test_the_last_try_switches_its_endpoint_off_and_tells_a_person(scene: 
     await paid(scene)
     await messages.make(scene.db, OURS, limit=9)
     assert await messages.end_try(scene.db, OURS, taken, GIVEN_UP) == "failed"
-    assert sorted(row[0] for row in state(scene)) == ["dropped", "failed"]
+    assert sorted(str(row[0]) for row in state(scene)) == ["dropped", "failed"]
     (off,) = await endpoints.all_of(scene.db, OURS)
     assert off.disabled_reason == "500"
     notices = scene.sql("SELECT code, evidence->>'endpoint_id' FROM anchorhold.notice")
