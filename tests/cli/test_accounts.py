@@ -60,9 +60,12 @@ def test_a_stripe_that_cannot_be_reached_leaves_nothing_behind(bare: Desk) -> No
 def test_accounts_are_listed_with_what_of_their_key_may_be_shown(desk: Desk) -> None:
     desk.run("account", "create", "empty")
     head, first, second = desk.table("account", "list")
-    assert head.split() == ["id", "name", "mode", "stripe", "account", "key", "Stripe", "says"]
-    assert first.split()[1:] == ["default", "test", ACCOUNT, f"…{SECRET_KEY[-4:]}", "-"]
-    assert second.split()[1:] == ["empty", "-", "not", "connected", "-", "-"]
+    assert head.split() == [
+        "id", "name", "mode", "stripe", "account", "charges", "key", "Stripe", "says",
+    ]  # fmt: skip
+    key = f"…{SECRET_KEY[-4:]}"
+    assert first.split()[1:] == ["default", "test", ACCOUNT, "prepared", key, "-"]
+    assert second.split()[1:] == ["empty", "-", "not", "connected", "prepared", "-", "-"]
     names = [row["name"] for row in desk.run("account", "list", "-o", "json").json()["data"]]
     assert names == ["default", "empty"]
 
@@ -133,3 +136,33 @@ def test_a_name_that_no_list_could_show_is_wrong_usage(verb: str, name: str, des
     assert "[usage]" in ran.err
     assert "\x1b" not in ran.err
     assert desk.sql("SELECT id FROM anchorhold.account") == before
+
+
+def test_an_account_chooses_how_it_charges(desk: Desk) -> None:
+    made = desk.run("account", "set", "--charge-mode", "direct", "-o", "json").json()
+    assert (made["charge_mode"], made["sweep_mode"]) == ("direct", "fence")
+    desk.run("account", "set", "--sweep-mode", "adr", "--after-presumed-none", "operator")
+    shown = desk.run("account", "show", "-o", "json").json()
+    assert (shown["charge_mode"], shown["sweep_mode"]) == ("direct", "adr")
+    assert shown["after_presumed_none"] == "operator"
+    assert "directly" in desk.run("account", "show", "-o", "table").out
+
+
+@pytest.mark.parametrize("verb", ["set", "create"])
+def test_only_direct_accounts_do_without_the_fence(desk: Desk, verb: str) -> None:
+    name = "default" if verb == "set" else "acme"
+    ran = desk.run("account", verb, name, "--sweep-mode", "adr")
+    assert ran.code == 2
+    assert "[sweep_mode_needs_direct]" in ran.err
+    assert desk.sql("SELECT sweep_mode FROM anchorhold.account") == [("fence",)]
+
+
+def test_an_account_that_is_not_there_is_not_changed(desk: Desk) -> None:
+    ran = desk.run("account", "set", "nobody", "--charge-mode", "direct")
+    assert ran.code == 4
+    assert "[account_not_found]" in ran.err
+
+
+def test_an_account_may_begin_directly(bare: Desk) -> None:
+    data = bare.run("account", "create", "acme", "--charge-mode", "direct", "-o", "json").json()
+    assert data["charge_mode"] == "direct"

@@ -47,12 +47,18 @@ After = Annotated[
     typer.Option(help="direct only. Who charges again after Stripe showed nothing for a day."),
 ]
 
+
+def _charges(row: Account) -> str:
+    direct = row.charge_mode is ChargeMode.DIRECT
+    return f"direct/{row.sweep_mode.value}" if direct else row.charge_mode.value
+
+
 COLUMNS: Sequence[Column[Account]] = (
     Column("id", lambda row: row.id),
     Column("name", lambda row: row.name),
     Column("mode", lambda row: _mode(row.livemode)),
     Column("stripe account", lambda row: row.stripe_account or "not connected"),
-    Column("charges", lambda row: f"{row.charge_mode}, {row.sweep_mode}", from_width=100),
+    Column("charges", _charges, from_width=100),
     Column("key", lambda row: f"…{row.key_last4}" if row.key_last4 else "-", from_width=90),
     Column("Stripe says", lambda row: row.refused_reason or "-", from_width=110),
 )
