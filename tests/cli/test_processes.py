@@ -211,7 +211,10 @@ def test_the_printed_sql_makes_the_same_schema(desk: Desk, fresh_database: str) 
 
 def test_rules_are_the_tables_that_decide(bare: Desk) -> None:
     everything = bare.run("rules").ndjson()
-    assert {row["table"] for row in everything} == {"access", "closing", "declines", "disputes", "final_action", "follow", "news", "notices", "outcome", "prepare", "refund", "refusals", "sweep", "timing", "watch"}  # fmt: skip
+    assert {row["table"] for row in everything} == {
+        "access", "closing", "declines", "disputes", "final_action", "follow", "news", "notices",
+        "outcome", "prepare", "refund", "refusals", "sweep", "timing", "watch",
+    }  # fmt: skip
     assert bare.table("rules", "S7")[2:4] == [
         "S7  the own attempt's decline; invoice open  →  save the decline; clear",
         "    the bank said no to this very attempt",

@@ -42,7 +42,7 @@ class World:
     status: int = 200
     came: list[tuple[dict[str, str], bytes]] = field(default_factory=list)
     sender: Sender = field(default_factory=lambda: Sender([ip_network("127.0.0.0/8")]))
-    endpoint_id: EndpointId = EndpointId("")
+    endpoint_id: EndpointId = field(default=EndpointId(""))
 
     @property
     def deps(self) -> Deps:

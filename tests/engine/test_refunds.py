@@ -1,4 +1,4 @@
-"""Refunds that a person asks for: each answer, each death, never more than was paid, never twice."""
+"""Refunds that a person asks for: each answer, each death, never too much, never twice."""
 
 import asyncio
 import contextlib

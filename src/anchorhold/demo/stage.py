@@ -20,7 +20,7 @@ async def play(scene: Scene, talk: Console) -> tuple[Outcome, PlainOutcome]:
     """
     talk.print(
         f"Seed {scene.seed}, {scene.mode} mode: {scene.invoices} invoices, "
-        f"{scene.workers} workers, {scene.kills} of them to be killed with SIGKILL at random moments."
+        f"{scene.workers} workers, {scene.kills} of them to be killed with SIGKILL at any moment."
     )
     started = _started(scene)
     try:

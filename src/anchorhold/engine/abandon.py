@@ -1,4 +1,4 @@
-"""Giving up an intent that lives in a Stripe account which is not connected any more (section 2)."""
+"""Giving up an intent in a Stripe account which is not connected any more (section 2)."""
 
 from anchorhold.domain.access import Action
 from anchorhold.domain.ids import InvoiceId

@@ -60,7 +60,9 @@ async def act_waiting(deps: Deps, connected: Connected, scope: Scope) -> dict[st
             try:
                 counts[await act(deps, connected, scope, event)] += 1
             except Exception as error:  # the other events have their turn
-                deps.log.error("event.failed", stripe_event=event.id, type=event.type, exc_info=True)
+                deps.log.error(
+                    "event.failed", stripe_event=event.id, type=event.type, exc_info=True
+                )
                 failed = failed or error
     if failed is not None:
         raise failed

@@ -1,4 +1,4 @@
-"""News from Stripe: events and their cursor, refunds, disputes, notices that end (sections 6 to 9)."""
+"""News from Stripe: events and their cursor, refunds, disputes, notices that end (section 9)."""
 
 from alembic import op
 
