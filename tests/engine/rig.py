@@ -23,6 +23,7 @@ from anchorhold.domain.hold import Claim
 from anchorhold.domain.ids import ACCOUNT, AccountId, IdKind, InvoiceId
 from anchorhold.domain.scope import Scope
 from anchorhold.domain.timing import Timing
+from anchorhold.engine.accounts import is_accepted
 from anchorhold.engine.charge import Charged, charge
 from anchorhold.engine.claim import claim_due
 from anchorhold.engine.collect import collect
@@ -348,7 +349,8 @@ class Rig:
         self.twin.run_due()
 
     async def recover(self, rounds: int = 4) -> None:
-        """Other workers come later: sweep, follow and charge until nothing is left to do."""
+        """A missing right is given, and workers come until nothing is left to do."""
+        await is_accepted(self.deps(), self.scope, by_hand=True)
         for _ in range(rounds):
             self.later(minutes=31)
             await tick(self.deps(), self.scope)

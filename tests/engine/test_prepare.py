@@ -2,6 +2,7 @@
 
 import pytest
 
+from anchorhold.engine.accounts import is_accepted
 from anchorhold.engine.prepare import Prepared, prepare_intent, set_up_customer
 from anchorhold.store import customers, intents
 from anchorhold.twin.faults import FaultKind, Rule
@@ -143,7 +144,7 @@ async def test_a_refused_key_flags_the_account_and_spends_nothing(world: Rig, st
     assert rows(world) == [(1, "preparing")]
     world.later(minutes=2)
     assert await step(world) == [], "nothing is prepared for a flagged account"
-    await world.tick()
+    assert await is_accepted(world.deps(), world.scope, by_hand=True)
     await comes_to_be_paid(world)
 
 
@@ -278,7 +279,7 @@ async def test_a_list_that_fails_spends_no_number(world: Rig, answer: Turn) -> N
     between(world, (LIST, answer))
     assert await step(world) == [Prepared.LATER]
     assert rows(world) == [(1, "preparing")]
-    await world.tick()
+    await is_accepted(world.deps(), world.scope, by_hand=True)
     await comes_to_be_paid(world)
     assert AtStripe(world).intents(invoice) == ["succeeded"]
 

@@ -83,6 +83,7 @@ def next_check(deps: Deps, now: Standing) -> datetime:
         hold_until=now.hold_until,
         asked_at=now.provider_synced_at,
         followed_at=now.followed_at,
+        directly=now.held_directly,
     )
 
 
@@ -206,7 +207,8 @@ async def _flag(
 ) -> Refusal:
     scope = held.token.scope
     if connected is not None:
-        await accounts.flag(deps, connected, scope, said(answer))
+        status = answer.status if isinstance(answer, Refused) else None
+        await accounts.flag(deps, connected, scope, said(answer), status=status)
     await _let_go(deps, held, _noticed(row, Cause.ACCOUNT_REFUSED, answer))
     return Refusal(Code.ACCOUNT_FLAGGED, account=scope.account_id)
 

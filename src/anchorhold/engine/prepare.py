@@ -105,7 +105,7 @@ async def _refused_customer(
     if not isinstance(answer, Refused) or step is Step.LATER:
         return Prepared.LATER
     if step is Step.ACCOUNT:
-        await accounts.flag(deps, connected, scope, answer.message)
+        await accounts.flag(deps, connected, scope, answer.message, status=answer.status)
         return Prepared.LATER
     if step is Step.NEXT_NUMBER:
         await customers.spend_key(deps.db, scope, customer)
@@ -215,7 +215,7 @@ async def _not_created(
     if not isinstance(answer, Refused) or step is Step.LATER:
         return Prepared.LATER
     if step is Step.ACCOUNT:
-        await accounts.flag(deps, connected, invoice.scope, answer.message)
+        await accounts.flag(deps, connected, invoice.scope, answer.message, status=answer.status)
         return Prepared.LATER
     if step is Step.NEXT_NUMBER:
         return await _spend(deps, invoice, row, f"Stripe answered {answer.status}")

@@ -98,4 +98,5 @@ async def _ended(deps: Deps, holder: Holder, end: End) -> str | None:
 async def flag(deps: Deps, connected: Connected, claim: Claim, answer: Result[IntentView]) -> None:
     """Claims skip the account until its key is accepted again."""
     reason = answer.message if isinstance(answer, Refused) else "the secret key is not readable"
-    await accounts.flag(deps, connected, claim.token.scope, reason)
+    status = answer.status if isinstance(answer, Refused) else None
+    await accounts.flag(deps, connected, claim.token.scope, reason, status=status)
