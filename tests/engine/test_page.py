@@ -1,6 +1,10 @@
 """The hosted page: when its secret may leave, and what it shows otherwise."""
 
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
 import pytest
+from typing_extensions import override
 
 from anchorhold.domain.ids import INVOICE, InvoiceId
 from anchorhold.domain.refusals import Code, Refusal
@@ -9,9 +13,11 @@ from anchorhold.engine.page import Page, PageState, open_page
 from anchorhold.entropy import new_id
 from anchorhold.twin.faults import FaultKind, Rule
 from tests.engine.lost import crashed
-from tests.engine.rig import Rig, When
+from tests.engine.rig import Gate, Rig, When
 from tests.engine.standing import standing_checks
 from tests.engine.stripe_side import CREATE, RETRIEVE, AtStripe, between, meanwhile, refusal
+
+T = TypeVar("T")
 
 
 async def opened(world: Rig, invoice: InvoiceId) -> Page:
@@ -111,6 +117,40 @@ async def test_h5_a_claim_between_look_and_write_keeps_the_secret_in(world: Rig)
 
     between(world, (CREATE, meanwhile(claims)))
     assert (await opened(world, invoice)).state is PageState.CONFIRMING
+
+
+class Claimed(Gate):
+    """A worker claims the invoice just before one step."""
+
+    def __init__(self, world: Rig, step: str) -> None:
+        super().__init__()
+        self.world, self.step = world, step
+
+    @override
+    async def through(self, name: str, act: Callable[[], Awaitable[T]]) -> T:
+        """See `Gate.through`."""
+        if name == self.step:
+            assert await self.world.claim_due()
+        return await super().through(name, act)
+
+
+async def test_h5_a_claim_after_the_last_look_keeps_the_secret_in(world: Rig) -> None:
+    invoice = await world.invoice()
+    await world.prepare()
+    gate = Claimed(world, "db pages.open_page")
+    page = await open_page(world.deps(gate), world.scope, invoice)
+    assert (page.state, page.client_secret) == (PageState.CONFIRMING, None)
+    assert "stripe retrieve_secret" not in gate.passed
+
+
+async def test_a_charge_that_claims_first_is_not_voided_beside(world: Rig) -> None:
+    invoice = await world.invoice()
+    await world.prepare()
+    gate = Claimed(world, "db closes.claim")
+    with pytest.raises(Refusal) as caught:
+        await void(world.deps(gate), world.scope, invoice, reason="made twice")
+    assert caught.value.code is Code.PAYMENT_IN_FLIGHT
+    assert "stripe cancel_intent" not in gate.passed
 
 
 async def test_a_lost_charge_is_being_confirmed(world: Rig) -> None:
