@@ -18,6 +18,7 @@ NOUNS: Final = {
     "sweep": ("sweep", "checks", "evidence", "check"),
     "following": ("following", "follow", "follows", "ladder", "look", "repair", "repairs"),
     "watching": ("watching", "watch", "watches"),
+    "recovery": ("recovering", "recoveries", "lost_intents", "recover", "recover_acts"),
     "close": (
         *("closing", "closes", "final_writes", "own_hold", "ending", "close", "amend", "abandon"),
         *(

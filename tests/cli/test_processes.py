@@ -133,7 +133,7 @@ UNSAFE = {"fsync is off", "full_page_writes is off"}
 def test_a_doctor_says_of_each_check_how_it_went(desk: Desk) -> None:
     ran = desk.run("doctor", "-o", "table")
     assert ran.code == 6
-    assert ran.lines[-1] == "11 checks, 2 findings"
+    assert ran.lines[-1] == "12 checks, 2 findings"
     assert any(line.endswith(f"account {ACCOUNT}") for line in ran.lines)
     data = desk.run("doctor", "-o", "json").json()
     assert data["healthy"] is False
@@ -213,7 +213,7 @@ def test_rules_are_the_tables_that_decide(bare: Desk) -> None:
     everything = bare.run("rules").ndjson()
     assert {row["table"] for row in everything} == {
         "access", "closing", "declines", "disputes", "final_action", "follow", "news", "notices",
-        "outcome", "prepare", "refund", "refusals", "sweep", "timing", "watch",
+        "outcome", "prepare", "recover", "refund", "refusals", "sweep", "timing", "watch",
     }  # fmt: skip
     assert bare.table("rules", "S7")[2:4] == [
         "S7  the own attempt's decline; invoice open  →  save the decline; clear",

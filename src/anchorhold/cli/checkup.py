@@ -21,7 +21,7 @@ from anchorhold.domain.scope import Scope
 from anchorhold.domain.timing import RELATIONS, Timing
 from anchorhold.entropy import wall_clock
 from anchorhold.settings import STRIPE_API_BASE, Settings
-from anchorhold.store import accounts, migrate
+from anchorhold.store import accounts, migrate, recoveries
 from anchorhold.store import db as databases
 from anchorhold.store.schema_health import faults
 from anchorhold.store.vitals import Vitals, vitals
@@ -147,12 +147,40 @@ def _durability(seen: Vitals) -> list[Finding]:
         for name in ("fsync", "synchronous_commit", "full_page_writes")
         if getattr(seen, name) == "off"
     ]
-    if seen.async_standbys:
-        said = f"{seen.async_standbys} standbys replicate asynchronously and can lose commits"
-        advice = "Set synchronous_standby_names, or fail over to a synchronous one only."
-        off.append(Finding(Level.WARNING, "durability", said, advice))
+    off += [Finding(Level.WARNING, "durability", *words) for words in _standbys(seen)]
     said = f"fsync, synchronous_commit ({seen.synchronous_commit}), full_page_writes are on"
     return off or [_ok("durability", said)]
+
+
+def _standbys(seen: Vitals) -> list[tuple[str, str]]:
+    """What a fail-over could lose. It is read back from Stripe then, but charging waits for it."""
+    found: list[tuple[str, str]] = []
+    if seen.async_standbys:
+        said = f"{seen.async_standbys} standbys replicate asynchronously and can lose commits"
+        found.append(
+            (said, "Set synchronous_standby_names, or fail over to a synchronous one only.")
+        )
+    if seen.synchronous_standby_names and seen.synchronous_commit == "local":
+        said = "synchronous_commit is local, so that no commit waits for the synchronous standby"
+        found.append((said, "Set synchronous_commit to on."))
+    if seen.unknown_standbys:
+        said = f"this user is not told whether {seen.unknown_standbys} standbys are synchronous"
+        found.append((said, "Look with a superuser, or GRANT pg_monitor to this user."))
+    return found
+
+
+async def _whole(process: App, scope: Scope) -> Finding:
+    """Whether the rows are known to be whole, and a fail-over would be noticed (section 11)."""
+    check = "recovery"
+    look = await recoveries.look(process.deps.db, scope)
+    if look is not None and not look.whole:
+        why = look.failure or "it begins when a worker runs"
+        said = f"{named(scope)} is charged nothing until Stripe was read for lost commits: {why}"
+        return Finding(Level.REFUSED, check, said, "Run `anchorhold recover`.")
+    if look is not None and "-" in look.lineage.split("/"):
+        said = "the server does not tell its cluster or timeline: a fail-over goes unnoticed"
+        return Finding(Level.WARNING, check, said, "Run `anchorhold recover --since` after one.")
+    return _ok(check, f"{named(scope)} has every commit that was acknowledged")
 
 
 def _clock(seen: Vitals) -> Finding:
@@ -185,6 +213,7 @@ async def _stripe(settings: Settings) -> AsyncIterator[Finding]:
         scopes = await accounts.scopes(process.deps.db)
         flags = await _flags(process)
         for scope in scopes:
+            yield await _whole(process, scope)
             found = await _key(process, scope)
             yield flags.get(scope, found) if found.level is Level.OK else found
         if not scopes:

@@ -26,6 +26,7 @@ NOUNS: Final = (
     Noun("serve", "Answer over HTTP: health checks."),
     Noun("worker", "Charge what is due, confirm what is unclear; until stopped."),
     Noun("tick", "Look through everything once, as workers do every hour."),
+    Noun("recover", "Read from Stripe what a database lacks that lost commits."),
     Noun("twin", "Be a Stripe on a local port, with faults if you like."),
     Noun("demo", "Kill workers while they charge, then audit from Stripe's side."),
     Noun("sim", "Play worlds in which everything breaks, and audit them."),

@@ -21,6 +21,7 @@ from anchorhold.domain import (
     notices,
     outcome,
     preparing,
+    recovering,
     refund,
     sweep,
     watching,
@@ -58,6 +59,7 @@ LABELS: Final = {
     "types": "type",
     "codes": "code",
     "params": "parameter",
+    "row": "its row",
 }
 """What people read for the columns of the tables."""
 
@@ -66,7 +68,7 @@ def _said(value: object) -> str:
     match value:
         case Enum():
             return str(value.value)
-        case frozenset() if value == ANY:
+        case frozenset() if value in (ANY, recovering.ROWS, recovering.BILLS):
             return ""
         case frozenset() if value == CLOSED:
             return "closed"
@@ -196,14 +198,9 @@ def _refusals() -> list[Rule]:
 
 
 def _recover() -> list[Rule]:
+    names = ("intent", "invoice", "row")
     return [
-        Rule(
-            "recover",
-            row.id,
-            _columns(row, ("intent", "bill", "row")),
-            _then(row.act),
-            row.because,
-        )
+        Rule("recover", row.id, _columns(row, names), _then(row.act), row.because)
         for row in recovering.RECOVER
     ]
 
@@ -244,6 +241,7 @@ TABLES: Final = {
     "prepare": ("what an answer to a request without money means", _prepare),
     "follow": ("what the status of a followed PaymentIntent means", _follow),
     "watch": ("what the status of a watched PaymentIntent means", _watch),
+    "recover": ("what is done about a PaymentIntent after commits were lost", _recover),
     "news": ("what an event of Stripe's may do", _news),
     "refund": ("what the answer to a refund means", _refund),
     "disputes": ("what a dispute's status means for the payment", _disputes),

@@ -85,6 +85,11 @@ NOTICES: Final = (
         "Nothing: Stripe is asked until it shows the charge or a day is over; until then nothing "
         "else is charged. Tell a customer who asks not to pay again yet.",
         _BY_ITSELF, "a second charge now could be a second payment"),
+    Row("payment.invoice_lost", Weight.TASK,
+        "Money arrived, or is on its way, for an invoice that the database lost.",
+        "Import the invoice again and record the payment on it, or refund it in Stripe's "
+        "dashboard; do not collect it again before.",
+        _BY_WORDS, "what the invoice was for is not at Stripe"),
     Row("events.gap", Weight.TASK,
         "Stripe's events were not read for longer than Stripe keeps them.",
         "Compare refunds and disputes of that time in Stripe's dashboard; payments are found by "

@@ -10,7 +10,9 @@ _VITALS: LiteralString = """
     SELECT current_setting('server_version_num')::int, current_setting('fsync'),
            current_setting('synchronous_commit'), current_setting('full_page_writes'),
            pg_is_in_recovery(), clock_timestamp(),
-           (SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'async')
+           (SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'async'),
+           (SELECT count(*) FROM pg_stat_replication WHERE sync_state IS NULL),
+           current_setting('synchronous_standby_names')
 """
 
 
@@ -25,6 +27,9 @@ class Vitals:
     in_recovery: bool
     now: datetime
     async_standbys: int
+    unknown_standbys: int
+    """Standbys about which this user is told nothing."""
+    synchronous_standby_names: str
 
 
 def vitals(conninfo: str) -> Vitals:
