@@ -12,8 +12,10 @@ from anchorhold.sim.labour import prepare, work
 from anchorhold.sim.mode import Mode
 from anchorhold.sim.moves import Move
 from anchorhold.sim.residuals import Presumed, Success, residual
+from anchorhold.sim.scheduler import Work
 from anchorhold.sim.setting import Setting
-from anchorhold.sim.world import World, at_once
+from anchorhold.sim.turns import Asked, Fate
+from anchorhold.sim.world import World, finished
 from anchorhold.twin.world import SECRET_KEY
 
 COMES = Move("comes")
@@ -27,9 +29,17 @@ def audited(ground: Ground) -> Made:
     setting = Setting(1, Mode.PREPARED, ("pm_card_visa",), cold=True, rules=(), harms=0)
     world = World(ground, setting, auditor.leaving)
     auditor.world = world
-    at_once(world.begin())
-    at_once(prepare(world, "preparer", COMES))
+    finished(world, world.begin())
+    finished(world, prepare(world, "preparer", COMES))
     return world, auditor
+
+
+def stop_before(world: World, work: Work, step: str) -> None:
+    """Whoever works ends where it waits for this step."""
+    found = work.send(None)
+    while isinstance(found, Asked) or found.name != step:
+        found = work.send(world.ground.answer(found) if isinstance(found, Asked) else Fate.GOES_ON)
+    work.close()
 
 
 def pay_at_stripe(world: World) -> None:
@@ -57,14 +67,14 @@ def found_in_the_end(audited: Made) -> list[str]:
 
 
 def test_a_charged_invoice_is_sound(audited: Made) -> None:
-    assert at_once(work(audited[0], "worker", COMES)) == "A1 paid"
+    assert finished(audited[0], work(audited[0], "worker", COMES)) == "A1 paid"
     audited[1].look()
     assert found_in_the_end(audited) == []
 
 
 def test_two_successes_are_seen_at_once(audited: Made) -> None:
     world, auditor = audited
-    at_once(work(world, "worker", COMES))
+    finished(world, work(world, "worker", COMES))
     pay_at_stripe(world)
     auditor.look()
     assert auditor.violations == ["I1: an invoice was paid twice"]
@@ -102,7 +112,7 @@ def change(world: World, statement: str) -> None:
 def test_spoiled_rows_are_seen(audited: Made, violation: str) -> None:
     world, _ = audited
     if not violation.startswith("I3"):
-        at_once(work(world, "worker", COMES))
+        finished(world, work(world, "worker", COMES))
     SPOILED[violation](world)
     assert violation in found_in_the_end(audited)
 
@@ -110,9 +120,7 @@ def test_spoiled_rows_are_seen(audited: Made, violation: str) -> None:
 def test_a_hold_that_is_left_is_seen(audited: Made) -> None:
     world, _ = audited
     charging = work(world, "worker", COMES)
-    while charging.send(None).name != "confirm_intent":
-        pass
-    charging.close()
+    stop_before(world, charging, "confirm_intent")
     assert found_in_the_end(audited) == ["I5: a hold is left"]
 
 
@@ -160,9 +168,7 @@ def test_what_could_have_been_prevented_is_not_stated(successes: list[Success]) 
 def test_a_success_that_was_heard_and_not_saved_is_seen(audited: Made) -> None:
     world, auditor = audited
     charging = work(world, "worker", COMES)
-    while charging.send(None).name != "confirm_intent: succeeded":
-        pass
-    charging.close()
+    stop_before(world, charging, "confirm_intent: succeeded")
     auditor.look_for_unsaved("worker")
     assert auditor.violations == [
         "I2: a success was heard, its caller was cancelled, and it was not saved"

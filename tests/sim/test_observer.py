@@ -8,7 +8,7 @@ from anchorhold.sim.observer import Observer, observe
 from anchorhold.sim.planting import Plant, planted, without
 from anchorhold.sim.run import OBSERVED, play
 from anchorhold.sim.setting import Setting
-from anchorhold.sim.world import World, at_once
+from anchorhold.sim.world import World, finished
 
 FIRST = 640_000
 SEEDS = range(FIRST, FIRST + 12 * OBSERVED, OBSERVED)
@@ -51,7 +51,7 @@ def observer(ground: Ground) -> Observer:
     """Of a world with one open invoice, at its beginning."""
     setting = Setting(0, Mode.PREPARED, ("pm_card_visa",), cold=True, rules=(), harms=0)
     world = World(ground, setting, lambda _key, _url: None)
-    at_once(world.begin())
+    finished(world, world.begin())
     return observe(world)
 
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from time import perf_counter
 
 from anchorhold.sim.ground import Ground
+from anchorhold.sim.lanes import played
 from anchorhold.sim.mode import Mode
-from anchorhold.sim.run import Played, play
+from anchorhold.sim.run import Played
 
 COLLECTED_AFTER = 100
 """Worlds between two collections of garbage."""
@@ -68,8 +69,8 @@ def campaign(
     gc.freeze()
     gc.disable()
     try:
-        for seed in seeds:
-            came_to.add(play(ground, seed, mode))
+        for one in played(ground, seeds, mode):
+            came_to.add(one)
             came_to.seconds = perf_counter() - began
             if came_to.worlds % COLLECTED_AFTER == 0:
                 gc.collect()

@@ -1,4 +1,4 @@
-"""The store's gate to PostgreSQL in a world: one synchronous connection, one turn a statement.
+"""The store's gate to PostgreSQL in a world: one connection for all worlds, one turn a statement.
 
 Statements are the store's own. Time and ids come from the world, so that a seed tells the same
 story again.
@@ -16,14 +16,13 @@ import psycopg
 from anchorhold.domain.ids import ENTROPY_BYTES, IdKind, make
 from anchorhold.sim.ground import Ground, Rows, columns
 from anchorhold.sim.statements import statement
-from anchorhold.sim.turns import Fate, Kind, Turn
+from anchorhold.sim.turns import Asked, Fate, Kind, Turn
 from anchorhold.store.rows import row_maker
 from anchorhold.twin.clock import Clock
 
 T = TypeVar("T")
 IdT = TypeVar("IdT", bound=str)
 
-_SET = statement("set")
 _BROKEN = statement("broken")
 _SETS = re.compile(
     r"\bUPDATE anchorhold\.(?:invoice|attempt)\b.*?\bSET\b(.*?)\b(?:WHERE|FROM)\b", re.DOTALL
@@ -57,7 +56,6 @@ class WorldDb:
         """What the commits since the auditor looked have left broken."""
         self.seen: Callable[[str], None] | None = None
         """Told of each statement that changed rows, by the name of its function."""
-        self._told: float | None = None
         self._ids = 0
 
     @staticmethod
@@ -75,8 +73,14 @@ class WorldDb:
     async def all(self, query: LiteralString, shape: type[T], **params: Any) -> list[T]:
         """See `Db.all`. Raises psycopg.OperationalError when the answer is lost."""
         fate = await Turn(Kind.STATEMENT, _name(query))
-        rows = self._execute(self.edited(query.encode()), params, audited=_writes(query))
-        made = self._made(query, shape, rows)
+        audited = _writes(query)
+        statements = [(self.edited(query.encode()), params)]
+        if audited:  # with it goes the auditor's, which sees what the commit leaves behind
+            statements.append((_BROKEN, params))
+        answers = await Asked(self._clock(), statements)
+        if audited:
+            self.broken += answers[1]
+        made = self._made(query, shape, answers[0])
         self._tell(query, _name(query))
         if fate is Fate.LOSES_ANSWER:
             raise psycopg.OperationalError("the connection was lost")
@@ -84,28 +88,13 @@ class WorldDb:
 
     def execute(self, query: bytes, params: dict[str, Any]) -> Rows:
         """The rows of a statement that is carried out now, at the world's time."""
-        rows = self._execute(query, params, audited=False)
+        rows = self._ground.run(query, params, self._clock())
         self._tell(query.decode(), "outside")
         return rows
 
     def _tell(self, query: str, name: str) -> None:
         if self.seen is not None and _changes(query):
             self.seen(name)
-
-    def _execute(self, query: bytes, params: dict[str, Any], *, audited: bool) -> Rows:
-        """With the statement goes the auditor's, which sees what the commit leaves behind."""
-        now = self._clock()
-        asked = [(query, params)]
-        moved = now != self._told
-        if moved:
-            asked.insert(0, (_SET, {"name": "anchorhold.world_clock", "value": str(now)}))
-            self._told = now
-        if audited:
-            asked.append((_BROKEN, params))
-        answers = self._ground.run_all(asked)
-        if audited:
-            self.broken += answers[-1]
-        return answers[moved]
 
     def _made(self, query: str, shape: type[T], rows: Rows) -> list[T]:
         """The rows as `shape`; how is worked out once a statement."""

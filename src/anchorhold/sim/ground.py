@@ -8,6 +8,7 @@ import re
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -19,6 +20,7 @@ from psycopg.pq.abc import PGresult
 
 from anchorhold import postgres
 from anchorhold.sim.statements import statement
+from anchorhold.sim.turns import Asked
 from anchorhold.store.migrate import upgrade
 
 Connection = psycopg.Connection[tuple[Any, ...]]
@@ -37,6 +39,9 @@ SETTINGS = {
 }
 """Plans are made once, on nearly empty tables, and serve all worlds; nobody watches the server."""
 
+CLOCK = "anchorhold.world_clock"
+_SET = statement("set")
+
 RECYCLED_AFTER = 2000
 """Worlds until the tables are emptied: rows of ended worlds only make the caches cold."""
 
@@ -46,35 +51,60 @@ class Ground:
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
+        self.alive = 0
         self.played = 0
         self.templates: dict[object, Any] = {}
         """Worlds that are copied, by kind."""
         self.generation = 0
         """How often the tables were emptied."""
         self._numbers = 0
+        self._told = 0.0
         self._libpq = connection.pgconn
         self._transformer = Transformer(connection)
         self._plans: dict[tuple[bytes, tuple[int, ...]], bytes] = {}
 
-    def run(self, query: bytes, params: dict[str, Any]) -> Rows:
-        """The rows of a statement with named parameters."""
-        return self.run_all([(query, params)])[0]
+    def run(self, query: bytes, params: dict[str, Any], now: float | None = None) -> Rows:
+        """The rows of a statement with named parameters, at this time of the worlds' clock."""
+        return self.answer(Asked(self._told if now is None else now, [(query, params)]))[0]
 
-    def run_all(self, asked: Sequence[tuple[bytes, dict[str, Any]]]) -> list[Rows]:
-        """The rows of each of these statements, in one round trip; each is committed by itself.
+    def answer(self, asked: Asked) -> list[Rows]:
+        """The rows of each of its statements; raises what PostgreSQL refused, by its class."""
+        (answered,) = self.answer_all([asked])
+        if isinstance(answered, Exception):
+            raise answered
+        return answered
 
-        Raises what PostgreSQL refused first, by its class, when all have been carried out.
-        """
-        sent = [self._ready(query, params) for query, params in asked]
+    def answer_all(self, every: Sequence[Asked]) -> list[list[Rows] | Exception]:
+        """What each of these is answered, in one round trip; each statement is its own commit."""
+        sent = [self._of(asked) for asked in every]
         self._libpq.enter_pipeline_mode()
-        for plan, dumped, formats, _ in sent:
+        for plan, dumped, formats, _ in chain.from_iterable(sent):
             self._libpq.send_query_prepared(plan, dumped, formats)
             self._libpq.pipeline_sync()
-        results = [self._result() for _ in sent]
+        results = [[self._result() for _ in ready] for ready in sent]
         self._libpq.exit_pipeline_mode()
         return [
-            self._rows(text, result) for (_, _, _, text), result in zip(sent, results, strict=True)
+            self._answered(ready, got, len(asked.statements))
+            for asked, ready, got in zip(every, sent, results, strict=True)
         ]
+
+    def _of(self, asked: Asked) -> list[_Ready]:
+        """All that is sent for it; the clock first, where it stands at another time."""
+        ready = [self._ready(query, params) for query, params in asked.statements]
+        if asked.now != self._told:
+            self._told = asked.now
+            ready.insert(0, self._ready(_SET, {"name": CLOCK, "value": str(asked.now)}))
+        return ready
+
+    def _answered(
+        self, ready: Sequence[_Ready], results: Sequence[PGresult], count: int
+    ) -> list[Rows] | Exception:
+        try:
+            pairs = zip(ready, results, strict=True)
+            rows = [self._rows(text, got) for (_, _, _, text), got in pairs]
+        except psycopg.Error as error:
+            return error
+        return rows[-count:]
 
     def _ready(self, query: bytes, params: dict[str, Any]) -> _Ready:
         text, names = _numbered(query)
@@ -119,13 +149,24 @@ class Ground:
         self._numbers += 1
         return self._numbers
 
-    def count(self) -> None:
-        """One more world was played; now and then all tables are emptied."""
-        self.played += 1
-        if self.played % RECYCLED_AFTER == 0:
+    def begin(self) -> None:
+        """A world begins. While no other is alive, old ones' rows are emptied now and then."""
+        if self.full and not self.alive:
+            self.played = 0
             self.generation += 1
             self.templates.clear()
             self.connection.execute(statement("empty"))
+        self.alive += 1
+
+    def end(self) -> None:
+        """A world has ended."""
+        self.played += 1
+        self.alive -= 1
+
+    @property
+    def full(self) -> bool:
+        """So many worlds have left their rows that no more should begin before those are gone."""
+        return self.played >= RECYCLED_AFTER
 
 
 _FORMATS = [[PyFormat.AUTO] * count for count in range(100)]

@@ -1,11 +1,13 @@
 """How long the auditor takes to find each planted bug, and the page that says so."""
 
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Final
 
 from anchorhold.sim.bugs import BUGS, Bug
 from anchorhold.sim.ground import Ground
+from anchorhold.sim.lanes import played
 from anchorhold.sim.planting import planted
 from anchorhold.sim.run import Played, play
 
@@ -37,20 +39,20 @@ class Hunt:
         return any(one.startswith(self.bug.found_as) for one in said)
 
 
-def hunt(ground: Ground, bug: Bug, *, first_seed: int | None = None) -> Hunt:
+def hunt(
+    ground: Ground, bug: Bug, *, first_seed: int | None = None, most: int = WORLDS_MOST
+) -> Hunt:
     """The bug is planted and worlds are played, from `first_seed` on, until one shows it."""
     begin = bug.first_seed if first_seed is None else first_seed
-    found = None
-    with planted(bug.plant):
-        for seed in range(begin, begin + WORLDS_MOST):
-            played = play(ground, seed, bug.mode)
-            if played.violations:
-                found = played
+    worlds, found = 0, None
+    with planted(bug.plant), closing(played(ground, range(begin, begin + most), bug.mode)) as all_:
+        for one in all_:
+            worlds += 1
+            if one.violations:
+                found = one
                 break
-    if found is None:
-        return Hunt(bug, WORLDS_MOST, None, sound=False)
-    sound = not play(ground, found.seed, bug.mode).violations
-    return Hunt(bug, found.seed - begin + 1, found, sound)
+    sound = found is not None and not play(ground, found.seed, bug.mode).violations
+    return Hunt(bug, worlds, found, sound)
 
 
 def hunts(ground: Ground) -> Iterator[Hunt]:

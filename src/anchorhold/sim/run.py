@@ -4,10 +4,10 @@ Everything that a world does until its faults stop is a move, so that a failing 
 again without some of them.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field
 from random import Random
-from typing import Final
+from typing import Any, Final, TypeVar
 
 from anchorhold.sim import outside, setting, warm, workload
 from anchorhold.sim.auditor import Auditor, Rows, rows_of
@@ -20,10 +20,10 @@ from anchorhold.sim.observer import observe
 from anchorhold.sim.scheduler import Process
 from anchorhold.sim.setting import Setting
 from anchorhold.sim.shield import Shield
-from anchorhold.sim.turns import Fate
+from anchorhold.sim.turns import Asked, Fate
 from anchorhold.sim.warm import Template
 from anchorhold.sim.workload import ACTS, AFTER_A_FREEZE, Cast
-from anchorhold.sim.world import Line, World, at_once
+from anchorhold.sim.world import Line, World, finished
 from anchorhold.twin.keyring import KeyState
 
 STEPS_MOST: Final = 4000
@@ -74,20 +74,49 @@ class _Play:
     steps: int = 0
 
 
+T = TypeVar("T")
+
+Answer = list[list[tuple[Any, ...]]] | Exception | None
+Playing = Generator[Asked, Answer, T]
+"""Yields the statements that it waits for, and is sent what they were answered."""
+
 Source = Callable[[_Play], Iterator[Move]]
 
 
 def play(ground: Ground, seed: int, mode: Mode = Mode.PREPARED) -> Played:
     """The seed's world; the same seed tells the same story."""
-    return _played(ground, setting.drawn(seed, mode), _draws)
+    return at_once(ground, playing(ground, seed, mode))
 
 
 def replay(ground: Ground, script: Script) -> Played:
     """The script's world: its moves as far as they are possible, and nothing else."""
-    return _played(ground, script.setting, lambda _game: iter(script.moves))
+    return at_once(ground, _played(ground, script.setting, lambda _game: iter(script.moves)))
 
 
-def _played(ground: Ground, of: Setting, source: Source) -> Played:
+def playing(ground: Ground, seed: int, mode: Mode) -> Playing[Played]:
+    """The seed's world, step by step: it waits wherever statements are to be carried out."""
+    return _played(ground, setting.drawn(seed, mode), _draws)
+
+
+def at_once(ground: Ground, work: Playing[T]) -> T:
+    """The end of what waits only for its statements."""
+    answer: Answer = None
+    try:
+        while True:
+            answer = ground.answer_all([work.send(answer)])[0]
+    except StopIteration as done:
+        return done.value
+
+
+def _played(ground: Ground, of: Setting, source: Source) -> Playing[Played]:
+    ground.begin()
+    try:
+        return (yield from _whole(ground, of, source))
+    finally:
+        ground.end()
+
+
+def _whole(ground: Ground, of: Setting, source: Source) -> Playing[Played]:
     auditor = Auditor()
     template = None if of.cold else _template(ground, of)
     world = World(ground, of, auditor.leaving, template=template)
@@ -97,10 +126,9 @@ def _played(ground: Ground, of: Setting, source: Source) -> Played:
     _begin(game)
     for move in source(game):
         game.moves.append(move)
-        _take(game, move)
-    rows = _calm(game)
-    ground.count()
-    return Played(
+        yield from _take(game, move)
+    rows = yield from _calm(game)
+    played = Played(
         Script(of, tuple(game.moves)),
         tuple(auditor.violations),
         tuple(auditor.stated),
@@ -110,6 +138,9 @@ def _played(ground: Ground, of: Setting, source: Source) -> Played:
         tuple(world.story),
         tuple(observer.violations) if observer else None,
     )
+    auditor.world = None
+    world.let_go()
+    return played
 
 
 def _template(ground: Ground, of: Setting) -> Template:
@@ -120,8 +151,8 @@ def _template(ground: Ground, of: Setting) -> Template:
         seed = "warm"
         plain = Setting(0, of.mode, of.methods, cold=True, rules=(), harms=0)
         world = World(ground, plain, lambda _key, _url: None)
-        at_once(world.begin())
-        at_once(prepare(world, seed, Move("comes")))
+        finished(world, world.begin())
+        finished(world, prepare(world, seed, Move("comes")))
         account = world.scope.account_id
         made = ground.templates[kind] = Template(
             account,
@@ -139,7 +170,7 @@ def _begin(game: _Play) -> None:
     world = game.cast.world
     of = world.setting
     if of.cold:
-        at_once(world.begin())
+        finished(world, world.begin())
     state = "to be set up" if of.cold else "prepared"
     world.tell("import", f"invoices to be charged with {', '.join(of.methods)}: {state}")
     outside.allow_mandates(world)
@@ -181,13 +212,13 @@ def _step_of(process: Process, harms: Harms) -> Move:
     return Move(STEP, process.name, word=harm.name if harm else "", seconds=seconds)
 
 
-def _take(game: _Play, move: Move) -> None:
+def _take(game: _Play, move: Move) -> Playing[None]:
     """The move is made, or left out where nobody can make it."""
     process = game.cast.named(move.who)
     if move.what == STEP:
         if process is not None and not process.frozen:
             game.cast.world.later(move.seconds)
-            _step(game, process, Harm[move.word] if move.word else None)
+            yield from _step(game, process, Harm[move.word] if move.word else None)
     elif move.what == THAW:
         if process is not None and process.frozen:
             process.frozen = False
@@ -197,7 +228,7 @@ def _take(game: _Play, move: Move) -> None:
         game.auditor.look()
 
 
-def _step(game: _Play, process: Process, harm: Harm | None = None) -> None:
+def _step(game: _Play, process: Process, harm: Harm | None = None) -> Playing[None]:
     world, turn = game.cast.world, process.turn
     if turn is not None:
         if harm is not None:
@@ -209,15 +240,25 @@ def _step(game: _Play, process: Process, harm: Harm | None = None) -> None:
             process.die()
         elif harm is Harm.CANCELLED:
             process.cancel(world.shields.setdefault(process.name, Shield()))
+            yield from _heard(process)
         else:
             world.tell(process.name, turn.name)
             process.move(Fate.LOSES_ANSWER if harm is Harm.LOSES_ANSWER else Fate.GOES_ON)
+            yield from _heard(process)
             if world.setting.cold:
                 outside.allow_mandates(world)
         game.steps += 1
         game.auditor.look()
     if process.turn is None:
         _ended(game, process)
+
+
+def _heard(process: Process) -> Playing[None]:
+    """The statements of its step are carried out, and it goes on to its next step."""
+    while process.asked is not None:
+        answer = yield process.asked
+        assert answer is not None
+        process.hear(answer)
 
 
 def _ended(game: _Play, process: Process) -> None:
@@ -230,7 +271,7 @@ def _ended(game: _Play, process: Process) -> None:
         game.auditor.found(f"loud: a process raised {said}")
 
 
-def _calm(game: _Play) -> Rows:
+def _calm(game: _Play) -> Playing[Rows]:
     """Nothing breaks any more; everybody comes to an end, others come later; then all is judged."""
     cast, world = game.cast, game.cast.world
     random = Random(f"calm:{world.setting.seed}")  # noqa: S311 - repeatable, not secret
@@ -240,22 +281,23 @@ def _calm(game: _Play) -> Rows:
     world.connected = True
     for process in cast.living:
         process.frozen = False
-    _finish(game, random)
+    yield from _finish(game, random)
     outside.stripe_catches_up(world)
     outside.banks_speak(world)
-    if not _settles(game, random):
+    settled = yield from _settles(game, random)
+    if not settled:
         game.auditor.found("I7: each visit changes something, without an end")
     rows = game.auditor.judge()
     world.rows.update(rows["rules"])
     return rows
 
 
-def _settles(game: _Play, random: Random) -> bool:
+def _settles(game: _Play, random: Random) -> Playing[bool]:
     """Everything has come to its end; in a share of the worlds one more visit changed nothing."""
     world, before = game.cast.world, None
     thorough = random.random() < THOROUGH
     for seconds in (random.choice(FIRST), *ROUNDS):
-        _visit(game, random, seconds)
+        yield from _visit(game, random, seconds)
         rows = rows_of(world)
         after = (rows, len(world.twin.accounts[0].events))
         if before == after or not (thorough or game.auditor.objects_to(rows)):
@@ -264,7 +306,7 @@ def _settles(game: _Play, random: Random) -> bool:
     return False
 
 
-def _visit(game: _Play, random: Random, seconds: float) -> None:
+def _visit(game: _Play, random: Random, seconds: float) -> Playing[None]:
     """So much later everybody who comes by himself has come once."""
     world = game.cast.world
     world.later(seconds)
@@ -272,12 +314,12 @@ def _visit(game: _Play, random: Random, seconds: float) -> None:
     world.alarms.clear()
     for kind in ("tick", "preparer", "worker"):
         game.cast.enter(Move("comes", f"{kind} {game.cast.begun + 1}"))
-        _finish(game, random)
+        yield from _finish(game, random)
 
 
-def _finish(game: _Play, random: Random) -> None:
+def _finish(game: _Play, random: Random) -> Playing[None]:
     while game.cast.living and game.steps < STEPS_MOST:
-        _step(game, random.choice(game.cast.living))
+        yield from _step(game, random.choice(game.cast.living))
     if game.cast.living:
         game.auditor.found("I7: work without an end")
         for process in list(game.cast.living):

@@ -9,9 +9,9 @@ import psycopg
 
 from anchorhold.domain.refusals import Refusal
 from anchorhold.sim.shield import Shield
-from anchorhold.sim.turns import Fate, Kind, Turn
+from anchorhold.sim.turns import Asked, Fate, Kind, Turn
 
-Work = Coroutine[Turn, Fate | None, object]
+Work = Coroutine[Turn | Asked, Any, object]
 
 
 @dataclass(slots=True)
@@ -21,6 +21,8 @@ class Process:
     name: str
     work: Work
     turn: Turn | None = None
+    asked: Asked | None = None
+    """Its step was taken and these statements are being carried out."""
     frozen: bool = False
     injured: bool = False
     """An answer of the database was taken from it, so that it may end by the error."""
@@ -36,13 +38,13 @@ class Process:
 
     def move(self, fate: Fate = Fate.GOES_ON) -> None:
         """Its step was taken, with this fate, and it waits for the next one or has ended."""
-        if self.turn is not None and self.turn.kind is Kind.ANSWER and fate is Fate.GOES_ON:
-            self.heard = self.turn.name
+        self._listen(heard=fate is Fate.GOES_ON)
         self.injured = self.injured or fate is Fate.LOSES_ANSWER
         self._drive(fate)
 
     def cancel(self, shield: Shield) -> None:
         """Its caller is gone: it ends here, or when what must come to its end has done so."""
+        self._listen(heard=False)
         if shield.closed:
             shield.cancelled = True
             self.move()
@@ -54,13 +56,30 @@ class Process:
         self.work.close()
         self.turn, self.end = None, "dead"
 
+    def hear(self, answer: list[Any] | Exception) -> None:
+        """What its statements were answered has reached it."""
+        if isinstance(answer, Exception):
+            self._go_on(lambda: self.work.throw(answer))
+        else:
+            self._go_on(lambda: self.work.send(answer))
+
+    def _listen(self, *, heard: bool) -> None:
+        """A request that it sends makes it forget what the one before was answered."""
+        if self.turn is not None and self.turn.kind is not Kind.STATEMENT:
+            answered = self.turn.kind is Kind.ANSWER and heard
+            self.heard = self.turn.name if answered else ""
+
     def _drive(self, fate: Fate | None) -> None:
         self._go_on(lambda: self.work.send(fate))
 
-    def _go_on(self, drive: Callable[[], Turn]) -> None:
-        self.turn = None
+    def _go_on(self, drive: Callable[[], Turn | Asked]) -> None:
+        self.turn = self.asked = None
         try:
-            self.turn = drive()
+            found = drive()
+            if isinstance(found, Asked):
+                self.asked = found
+            else:
+                self.turn = found
         except StopIteration as done:
             self.end = _told(done.value)
         except CancelledError:

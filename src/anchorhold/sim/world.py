@@ -22,7 +22,7 @@ from anchorhold.sim.scheduler import Work
 from anchorhold.sim.setting import Setting
 from anchorhold.sim.shield import Shield
 from anchorhold.sim.statements import statement
-from anchorhold.sim.turns import Turn
+from anchorhold.sim.turns import Asked, Fate
 from anchorhold.sim.warm import Template
 from anchorhold.store import accounts, customers, invoices
 from anchorhold.store.accounts import NewConnection
@@ -60,6 +60,7 @@ class World:
         template: Template | None = None,
     ) -> None:
         self.setting = setting
+        self.ground = ground
         self.clock = Clock(template.at if template else BEGINS)
         self.db = WorldDb(ground, self.clock, Random(f"ids:{setting.seed}"))  # noqa: S311 - repeatable, not secret
         twin_seed = template.twin_seed if template else str(setting.seed)
@@ -128,6 +129,12 @@ class World:
         self.clock.advance(seconds)
         self.twin.run_due()
 
+    def let_go(self) -> None:
+        """It is over: what refers to each other is not left to the garbage collector."""
+        self.db.seen = None
+        vars(self.twin).clear()
+        vars(self).clear()
+
     def _passes(self, seconds: float) -> None:
         self.clock.advance(seconds * self._pace.choice((0.5, 1, 1, 2)))
 
@@ -158,11 +165,12 @@ class World:
             )
 
 
-def at_once(work: Work) -> object:
+def finished(world: World, work: Work) -> object:
     """The end of a coroutine that nobody interrupts."""
+    heard: Any = None
     try:
-        while isinstance(work.send(None), Turn):
-            pass
+        while True:
+            found = work.send(heard)
+            heard = world.ground.answer(found) if isinstance(found, Asked) else Fate.GOES_ON
     except StopIteration as done:
         return done.value
-    raise AssertionError("a coroutine of a world yields turns")
