@@ -14,8 +14,7 @@ from anchorhold.domain.refusals import Code, Refusal
 from anchorhold.domain.scope import Scope
 from anchorhold.engine import ending as endings
 from anchorhold.engine.deps import Deps
-from anchorhold.store import closes
-from anchorhold.store import final_writes
+from anchorhold.store import closes, final_writes
 from anchorhold.store.closes import Release
 
 
