@@ -14,12 +14,12 @@ class Rung:
     because: str
 
 
-MINUTE: Final = 60
-HOUR: Final = 3600
+MINUTE: Final = 60.0
+HOUR: Final = 3600.0
 
 # fmt: off
 LADDER: Final = (
-    Rung("L1", 0,         MINUTE,      "a card ends within seconds, if it is late at all"),
+    Rung("L1", 0.0,       MINUTE,      "a card ends within seconds, if it is late at all"),
     Rung("L2", 10 * MINUTE, 5 * MINUTE, "a late confirm ends within the hour"),
     Rung("L3", HOUR,      HOUR / 2,    "what was not late by then is a debit or a customer"),
     Rung("L4", 3 * HOUR,  3 * HOUR,    "same-day debits"),
@@ -30,8 +30,8 @@ LADDER: Final = (
 # fmt: on
 
 PARAMS: Final[dict[str, object]] = {
-    "after_s": [float(rung.after_s) for rung in LADDER],
-    "wait_s": [float(rung.wait_s) for rung in LADDER],
+    "after_s": [rung.after_s for rung in LADDER],
+    "wait_s": [rung.wait_s for rung in LADDER],
 }
 """The ladder as the parameters of a statement, which calls `anchorhold.wait_of`."""
 
