@@ -44,6 +44,7 @@ def test_a_story_says_who_did_what_and_how_it_ended(world: World) -> None:
     assert lines[1][:10] == "0d 00:00:0"
     assert "import        invoices to be charged with" in lines[1]
     assert any("worker 1" in line and "claim_due" in line for line in lines)
+    assert any(line.startswith("In the database  invoice 0: ") for line in lines)
     assert lines[-1] == "The auditor found nothing: every invariant held."
 
 

@@ -25,6 +25,7 @@ from anchorhold.sim.warm import Template
 from anchorhold.sim.workload import ACTS, AFTER_A_FREEZE, Cast
 from anchorhold.sim.world import Line, World, finished
 from anchorhold.twin.keyring import KeyState
+from anchorhold.twin.wire import Obj
 
 STEPS_MOST: Final = 4000
 """No world takes more; one that does is going round in circles."""
@@ -57,6 +58,10 @@ class Played:
     causes: frozenset[str]
     steps: int
     story: tuple[Line, ...]
+    left: Rows
+    """The rows that were left in the end."""
+    at_stripe: tuple[Obj, ...]
+    """The charges that Stripe has of it, oldest first."""
     unexplained: tuple[str, ...] | None
     """What no move of the model explains; None in a world that was not observed."""
 
@@ -136,6 +141,8 @@ def _whole(ground: Ground, of: Setting, source: Source) -> Playing[Played]:
         frozenset(rows["causes"]) | {one["cause"] for one in rows["attempts"] if one["cause"]},
         game.steps,
         tuple(world.story),
+        rows,
+        tuple(auditor.ledger.charges()),
         tuple(observer.violations) if observer else None,
     )
     auditor.world = None
