@@ -8,6 +8,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import fields
 from difflib import get_close_matches
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Annotated, Final, NamedTuple
 from urllib.parse import urlsplit
@@ -70,6 +71,15 @@ def _stripe_key(value: SecretStr) -> SecretStr:
     return value
 
 
+def _networks(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    try:
+        return tuple(ip_network(part.strip()) for part in value.split(","))
+    except ValueError as wrong:
+        raise ValueError(f"{wrong}; write it as 10.1.0.0/16, with commas between several") from None
+
+
 def _http_base(value: str) -> str:
     url = urlsplit(value)
     try:
@@ -123,6 +133,10 @@ class Settings(BaseSettings):
     """Connections to the database of one process."""
     twin_key_life_seconds: Positive = DAY_SECONDS
     """How long the twin that is asked keeps idempotency keys; does not count with Stripe itself."""
+    webhook_private_networks: Annotated[
+        tuple[IPv4Network | IPv6Network, ...], BeforeValidator(_networks)
+    ] = ()
+    """Networks of your own that webhooks may go to (`10.1.0.0/16`); else only public addresses."""
     timing: Timing
     """The times of the protocol, one variable each."""
 

@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import pytest
 
+from anchorhold.domain.account import ChargeMode, Modes
 from anchorhold.domain.answer import Doubt, Unclear
 from anchorhold.domain.hold import Claim
 from anchorhold.domain.intent import Unprepared
@@ -206,3 +207,17 @@ async def test_an_account_that_is_not_connected_has_nothing_to_do(world: World) 
     elsewhere = Scope(world.scope.account_id, livemode=True)
     assert not (await collect_batch(world.app.deps, elsewhere)).moved
     assert await accounts.scopes(world.app.deps.db) == [world.scope]
+
+
+async def test_a_direct_claim_is_checked_after_its_request_cannot_be_on_its_way(
+    world: World,
+) -> None:
+    await accounts.set_modes(world.app.deps.db, world.scope.account_id, Modes(ChargeMode.DIRECT))
+    world.app.providers.forget(world.scope)
+    await world.invoices(2)
+    asked = Asked()
+    batch = await collect_batch(world.app.deps, world.scope, wake=asked)
+    assert batch.charged[Meaning.SETTLE] == 2
+    ((ends,),) = world.sql("SELECT max(hold_until) FROM anchorhold.attempt")
+    wait = timedelta(seconds=1 + world.app.settings.timing.sweep_wait_seconds)
+    assert asked.of("check at") == [ends + wait]

@@ -17,8 +17,10 @@ from anchorhold.engine.charge import Charged, charge
 from anchorhold.engine.deps import Deps
 from anchorhold.engine.tick import Ticked
 from anchorhold.engine.tick import tick as real_tick
+from anchorhold.postman import SigningPostman
 from anchorhold.twin import FaultKind, Rule
 from anchorhold.twin.server import TwinServer
+from anchorhold.webhooks.sender import Sender
 from anchorhold.worker import charges as charging
 from anchorhold.worker import jobs as jobbing
 from anchorhold.worker import run as running
@@ -55,7 +57,8 @@ async def jobs(world: World) -> AsyncGenerator[procrastinate.App]:
 
 def tasks_of(world: World, jobs: procrastinate.App) -> Tasks:
     """The tasks as a worker has them."""
-    shift = Shift(world.app.deps, Charges(), world.app.wires.breaker, Stop(), 8)
+    postman = SigningPostman(world.app.secret_key, Sender())
+    shift = Shift(world.app.deps, Charges(), world.app.wires.breaker, Stop(), 8, postman)
     tasks = Tasks(jobs, shift)
     tasks.register("0 0 1 1 *")
     return tasks

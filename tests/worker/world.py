@@ -52,6 +52,7 @@ def environment(database: str, twin_url: str, folder: Path) -> dict[str, str]:
         "ANCHORHOLD_STRIPE_API_BASE": twin_url,
         "ANCHORHOLD_DATA_DIR": str(folder),
         "ANCHORHOLD_SECRET_KEY": SECRET,
+        "ANCHORHOLD_WEBHOOK_PRIVATE_NETWORKS": "127.0.0.0/8",
     }
 
 

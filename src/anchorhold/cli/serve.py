@@ -7,6 +7,7 @@ from anchorhold.cli.session import load_settings
 from anchorhold.metrics import Meters
 from anchorhold.web import metrics, serving
 from anchorhold.web.site import site
+from anchorhold.worker.bell import bell
 from anchorhold.worker.stop import Stop, first_of
 
 app = lone()
@@ -33,7 +34,7 @@ async def serve(call: Call) -> None:
             say(f"listening on http://{host}:{port}")
             stop = Stop()
             text = metrics.exposition(process, meters).text
-            web = site(process, text=None if apart else text)
             with stop.on_signals():
-                async with metrics.served(process, text, apart):
+                async with bell(process) as workers, metrics.served(process, text, apart):
+                    web = site(process, workers.ring, None if apart else text)
                     await first_of(serving.serve(web, listener), stop.wait())

@@ -32,6 +32,7 @@ from anchorhold.twin.server import serve as serve_twin
 from anchorhold.web import metrics, serving
 from anchorhold.web.beside import beside
 from anchorhold.web.site import site
+from anchorhold.worker.bell import bell
 from anchorhold.worker.run import work
 from anchorhold.worker.schedule import cron_of
 from anchorhold.worker.stop import Stop
@@ -83,7 +84,8 @@ async def up(
         _show(call, process, account, f"http://{host}:{port}", twin)
         stop = Stop()
         with stop.on_signals():
-            web = site(process, text=None if apart else text)
+            workers = await stack.enter_async_context(bell(process))
+            web = site(process, workers.ring, None if apart else text)
             async with (
                 beside(serving.serve(web, listener), ended=stop.request),
                 metrics.served(process, text, apart),

@@ -16,6 +16,8 @@ from procrastinate.jobs import Job, Status
 
 from anchorhold.domain.ids import AccountId
 from anchorhold.domain.scope import Scope
+from anchorhold.engine import news
+from anchorhold.engine.deliver import Postman
 from anchorhold.engine.deps import Deps
 from anchorhold.engine.tick import tick
 from anchorhold.meter import UNMETERED, Meter
@@ -26,6 +28,7 @@ from anchorhold.worker.charges import Charges
 from anchorhold.worker.check import check
 from anchorhold.worker.recover import doubt_all, recover_all
 from anchorhold.worker.stop import Stop
+from anchorhold.worker.telling import tell
 
 QUEUE: Final = "anchorhold"
 HEARTBEAT_S: Final = 5
@@ -33,6 +36,8 @@ STALLED_S: Final = 20
 """A worker that was silent for so long is taken for dead; its jobs are run again."""
 TAKE_OVER_CRON: Final = "* * * * * */15"
 RECOVER_CRON: Final = "* * * * * */15"
+TELL_CRON: Final = "* * * * * */2"
+"""Others hear of what happened within so many seconds."""
 SCOPES_AT_ONCE: Final = 4
 FIRST: Final = 10
 """Checks and ticks go before batches: they free what batches wait for."""
@@ -47,6 +52,7 @@ class Shift:
     breaker: Breaker
     stop: Stop
     batch: int
+    postman: Postman
     meter: Meter = UNMETERED
 
 
@@ -85,6 +91,10 @@ class JobWake:
         self._asked["check at", scope] = bucket
         at = datetime.fromtimestamp(bucket * self._bucket_s, UTC)
         await self.defer("check", scope, lock=str(bucket), at=at)
+
+    async def news(self, scope: Scope) -> None:
+        """The events that wait for their effect have it; asking twice is asking once."""
+        await self.defer("news", scope, lock="now")
 
     async def check_in(self, scope: Scope, seconds: float) -> None:
         """See `Wake.check_in`."""
@@ -146,6 +156,9 @@ class Tasks:
         periodic(cron=TAKE_OVER_CRON, periodic_id="take_over")(taking_over(self.take_over))
         recovering = task(name="recover", queue=QUEUE, priority=FIRST, queueing_lock="recover")
         periodic(cron=RECOVER_CRON, periodic_id="recover")(recovering(self.recover))
+        task(name="news", queue=QUEUE, priority=FIRST)(self.news)
+        telling = task(name="tell", queue=QUEUE, queueing_lock="tell")
+        periodic(cron=TELL_CRON, periodic_id="tell")(telling(self.tell))
 
     async def begin(self) -> None:
         """A tick waits: whoever starts looks at once what was left behind.
@@ -206,6 +219,19 @@ class Tasks:
                     await stop.unless(work)
                 except Exception:  # the other accounts have their tick
                     deps.log.error("tick.failed", account=scope.account_id, exc_info=True)
+
+    async def news(self, *, account_id: str, livemode: bool) -> None:
+        """The events of the account and mode that wait for their effect."""
+        deps, scope = self._shift.deps, Scope(AccountId(account_id), livemode)
+        connected = await deps.providers.of(scope)
+        if connected is not None:
+            await self._shift.stop.unless(news.act_waiting(deps, connected, scope))
+
+    async def tell(self, timestamp: int) -> None:
+        """Every account and mode: endpoints hear of what happened."""
+        shift = self._shift
+        for scope in await accounts.scopes(shift.deps.db):
+            await tell(shift.deps, shift.postman, scope, shift.stop)
 
     async def recover(self, timestamp: int) -> None:
         """Every account and mode is whole, or is recovered; then its batches go on."""

@@ -16,8 +16,10 @@ from anchorhold import logs, postgres
 from anchorhold.app import App, database, open_app, worker_actor
 from anchorhold.domain.refusals import Code, Refusal
 from anchorhold.meter import UNMETERED, Meter
+from anchorhold.postman import SigningPostman
 from anchorhold.settings import Settings
 from anchorhold.threads import in_daemon
+from anchorhold.webhooks.sender import Sender
 from anchorhold.worker.charges import Charges
 from anchorhold.worker.jobs import HEARTBEAT_S, STALLED_S, Shift, Tasks, connect_jobs
 from anchorhold.worker.schedule import cron_of
@@ -115,7 +117,10 @@ async def _lost(doing: Awaitable[None]) -> str | None:
 async def _do_jobs(app: App, stop: Stop, charges: Charges) -> None:
     """Until `stop` asks and running jobs have ended, or it asks twice, or the database is lost."""
     jobs = connect_jobs(app.conninfo)
-    shift = Shift(app.deps, charges, app.wires.breaker, stop, batch_of(app.settings), app.meter)
+    sender = Sender(app.settings.webhook_private_networks)
+    postman = SigningPostman(app.secret_key, sender)
+    batch = batch_of(app.settings)
+    shift = Shift(app.deps, charges, app.wires.breaker, stop, batch, postman, app.meter)
     tasks = Tasks(jobs, shift)
     tasks.register(cron_of(app.settings.timing.tick_seconds))
     try:
@@ -132,6 +137,7 @@ async def _do_jobs(app: App, stop: Stop, charges: Charges) -> None:
         )
         await _run_until(worker, stop)
     finally:
+        await sender.close()
         await jobs.close_async()
 
 
