@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from tests.engine.flows import FLOWS
+from tests.engine.flows import ALL
 from tests.engine.test_boundaries import boundaries
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "concepts" / "crashes.md"
@@ -12,7 +12,7 @@ PARTS = re.compile(r"^\| (`[^|]+) \|", re.MULTILINE)
 
 def points() -> set[str]:
     """Each statement and each request of every flow; a private read stands for its public one."""
-    names = {name.split()[1] for flow in FLOWS for name, _ in boundaries(flow)}
+    names = {name.split()[1] for flow in ALL for name, _ in boundaries(flow)}
     return {re.sub(r"\._\w+$", ".facts", name) for name in names}
 
 

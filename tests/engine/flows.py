@@ -114,6 +114,10 @@ FLOWS = (
         _sweep,
         _charge_unclear,
     ),
+)
+"""Prepared charges."""
+
+DIRECT = (
     Flow("a direct charge that is paid", VISA, None, True, _charge, _directly),
     Flow("a direct charge that is declined", DECLINED, None, False, _charge, _directly),
     Flow(
@@ -210,3 +214,6 @@ FLOWS = (
         _lost(FaultKind.DROPPED_BEFORE, SweepMode.ADR),
     ),
 )
+"""Direct charges, and the sweep that fences them."""
+
+ALL = (*FLOWS, *DIRECT)

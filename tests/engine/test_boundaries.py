@@ -13,7 +13,7 @@ import pytest
 
 from anchorhold.engine.collect import collect
 from tests import database as databases
-from tests.engine.flows import FLOWS, Flow
+from tests.engine.flows import ALL, DIRECT, FLOWS, Flow
 from tests.engine.rig import CrashError, Gate, Rig, When, rig
 
 
@@ -36,7 +36,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """One test for each flow, boundary and way of dying."""
     cases = [
         pytest.param(flow, point, when, id=f"{flow.name} {when} {point[0]} #{point[1]}")
-        for flow in FLOWS
+        for flow in ALL
         for point in boundaries(flow)
         for when in When
     ]
@@ -78,5 +78,16 @@ def test_a_charge_makes_three_round_trips_and_one_call() -> None:
         "db holds.claim_due",
         "db holds.recheck",
         "stripe confirm_intent",
+        "db payments.settle",
+    ]
+
+
+def test_a_direct_charge_makes_as_many() -> None:
+    names = [name for name, _ in boundaries(DIRECT[0])]
+    claimed = names.index("db direct.claim_due")
+    assert names[claimed:] == [
+        "db direct.claim_due",
+        "db direct.recheck",
+        "stripe create_intent",
         "db payments.settle",
     ]

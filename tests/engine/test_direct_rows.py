@@ -6,9 +6,12 @@ import pytest
 
 from anchorhold.domain.account import AfterPresumedNone, ChargeMode
 from anchorhold.domain.attempt import AttemptKind
+from anchorhold.domain.hold import HoldState
 from anchorhold.domain.ids import InvoiceId
+from anchorhold.domain.refusals import Code, Refusal
 from anchorhold.engine.charge import charge
 from anchorhold.engine.check import check
+from anchorhold.engine.explain import check_now, explain
 from anchorhold.store import direct as claims
 from anchorhold.twin import Broken, Request, Response
 from anchorhold.twin.faults import FaultKind, Rule
@@ -60,6 +63,10 @@ async def test_a_direct_hold_is_not_looked_at_before_sweep_wait_is_over(direct: 
     connected = await direct.deps().providers.of(direct.scope)
     checked = await check(direct.deps(), connected, direct.scope, invoice)
     assert checked.rule is None
+    with pytest.raises(Refusal) as refused:
+        await check_now(direct.deps(), direct.scope, invoice)
+    assert refused.value.code is Code.PAYMENT_IN_FLIGHT
+    assert not (await explain(direct.deps(), direct.scope, invoice)).steps
     direct.later(minutes=2)
     assert await swept(direct) == {"S1": 1}
 
@@ -449,3 +456,11 @@ async def test_h2_a_clear_does_not_hit_a_park_that_came_meanwhile(direct: Rig) -
     await direct.tick()
     row = direct.row(invoice)
     assert row["payment_status"] != "unknown" or row["hold_until"] is not None
+
+
+async def test_an_operator_reads_which_row_waits_and_when_it_is_looked_at(direct: Rig) -> None:
+    invoice = await unclear(direct, NO_EFFECT)
+    await swept(direct)
+    seen = await explain(direct.deps(), direct.scope, invoice)
+    assert [step.rule for step in seen.steps] == ["S11"]
+    assert seen.standing.hold is HoldState.PARKED

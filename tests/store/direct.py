@@ -95,7 +95,7 @@ async def _take_over(db: Db, scope: Scope, scene: Scene, read: Any) -> Any:
 
 async def _give_back(db: Db, scope: Scope, scene: Scene, over: Any) -> Any:
     token = replace(over.token, scope=scope)
-    return await direct.give_back(db, token, error="409", actor=ACTOR)
+    return await direct.give_back(db, token, hold_until=over.old_end, error="409", actor=ACTOR)
 
 
 async def _interrupted(db: Db, scope: Scope, scene: Scene, claims: list[Claim]) -> Any:
@@ -233,7 +233,7 @@ def cases(timing: Any, limit: int) -> tuple[tuple[Any, ...], ...]:
             db, _claim_held(held), timing, key="k", params={}, deadline_s=30), "", False),
         ("direct.take_over", 60, lambda db, held: _over_many(db, timing), "", False),
         ("direct.give_back", 60, lambda db, held: direct.give_back(
-            db, held.stale, error="", actor=ACTOR)),
+                db, held.stale, hold_until=held.stale.hold_until, error="", actor=ACTOR)),
         ("direct.interrupted", 60, lambda db, held: direct.interrupted(
             db, held.live, actor=ACTOR), "", False),
         ("presumed.of_invoice", 60, lambda db, _: presumed.of_invoice(

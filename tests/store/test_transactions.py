@@ -13,7 +13,7 @@ from psycopg.pq import Trace
 
 from anchorhold.store.db import connect
 from anchorhold.twin import Request
-from tests.engine.flows import FLOWS, Flow
+from tests.engine.flows import ALL, Flow
 from tests.engine.rig import Gate, Rig, rig
 from tests.store.reads import READS, Read
 from tests.store.scene import OURS, Scene, scene
@@ -83,6 +83,7 @@ OPEN = """
      WHERE datname = current_database() AND pid <> pg_backend_pid()
        AND backend_type = 'client backend' AND xact_start IS NOT NULL
 """
+DIRECT = "SELECT state, params FROM anchorhold.attempt WHERE idempotency_key = %s"
 SENDING = """
     SELECT state, idempotency_key, params FROM anchorhold.attempt
      WHERE intent_id = %s ORDER BY id DESC LIMIT 1
@@ -102,6 +103,15 @@ class Witness:
         assert self.conn.execute(OPEN).fetchall() == [], f"open at {request.path}"
         if request.path.endswith("/confirm"):
             self._sees_the_attempt(request)
+        elif b"confirm=true" in request.body:
+            self._sees_the_direct_attempt(request.headers["idempotency-key"])
+
+    def _sees_the_direct_attempt(self, key: str) -> None:
+        """Its owner's one send, or the fence that sends the same again under the hold."""
+        self.confirmed += 1
+        ((state, params),) = self.conn.execute(DIRECT, [key]).fetchall()
+        assert state in {"sending", "unknown"}
+        assert params["confirm"] is True
 
     def _sees_the_attempt(self, request: Request) -> None:
         """I9: no trace, no send."""
@@ -114,7 +124,7 @@ class Witness:
         assert wanted.items() <= sent.items()
 
 
-@pytest.mark.parametrize("flow", FLOWS, ids=lambda flow: flow.name)
+@pytest.mark.parametrize("flow", ALL, ids=lambda flow: flow.name)
 async def test_when_stripe_is_asked_no_transaction_is_open_and_the_attempt_is_committed(
     flow: Flow, database: str
 ) -> None:

@@ -10,6 +10,7 @@ from enum import Enum
 from typing import Any, Final
 
 from anchorhold.cli import words
+from anchorhold.domain.alarms import Overdue, overdue
 from anchorhold.domain.notices import about
 from anchorhold.domain.refund import standing
 from anchorhold.domain.timing import Timing
@@ -28,6 +29,7 @@ Object = dict[str, object]
 _HOLD: Final = frozenset(
     {
         "hold", "hold_until", "hold_attempt", "hold_attempt_kind", "hold_attempt_state",
+        "hold_charge_mode",
         "hold_actor", "held_since", "provider_synced_at", "followed_at", "now",
     }
 )  # fmt: skip
@@ -79,7 +81,15 @@ def _hold(view: InvoiceView, timing: Timing) -> Object:
         "attempt_state": plain(view.hold_attempt_state),
         "kind": plain(view.hold_attempt_kind),
         "actor": view.hold_actor,
+        "overdue": plain(alarm(view, timing)),
     }
+
+
+def alarm(view: InvoiceView, timing: Timing) -> Overdue | None:
+    """Which alarm the invoice's hold raises, or None."""
+    if view.hold_until is None:
+        return None
+    return overdue(view.hold, (view.now - view.hold_until).total_seconds(), timing)
 
 
 def attempt(view: AttemptView) -> Object:

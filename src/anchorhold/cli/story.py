@@ -63,6 +63,11 @@ SENTENCES: Final[Mapping[str, str]] = {
     "same PaymentIntent, which succeeds at most once",
     NEXT_INTENT: "Stripe shows no charge of this attempt, and its PaymentIntent is cancelled; the "
     "next one can be prepared",
+    "attempt.fenced": "its idempotency key proved that the charge never ran, and now it cannot",
+    "attempt.presumed_none": "Stripe showed nothing for this attempt{why}; it is presumed not to "
+    "exist, and looked for once more before anything else is done",
+    "attempt.interrupted": "its sender was stopped before Stripe's answer came; the hold stays",
+    "hold.taken_over": "the sweep took the hold over until {hold_until} to ask by the charge's key",
     CLOSE_KEPT: "Stripe's answer to the cancel is not clear{why}; nothing was closed, the hold "
     "stays",
     CLOSE_ENDED: "nothing was closed{why}; the hold is released",

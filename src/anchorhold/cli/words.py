@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from anchorhold.domain.account import ChargeMode
 from anchorhold.domain.attempt import AttemptState
 from anchorhold.domain.currencies import Currency
 from anchorhold.domain.hold import HoldState
@@ -160,6 +161,7 @@ def next_check(invoice: InvoiceView, timing: Timing) -> datetime | None:
         hold_until=invoice.hold_until,
         asked_at=invoice.provider_synced_at,
         followed_at=invoice.followed_at,
+        directly=invoice.hold_charge_mode is ChargeMode.DIRECT,
     )
 
 
@@ -172,6 +174,8 @@ ATTEMPT_STATES = {
     AttemptState.PROCESSING: "processing",
     AttemptState.NOT_SENT: "not sent",
     AttemptState.SUPERSEDED: "superseded",
+    AttemptState.FENCED: "proven never to have run",
+    AttemptState.PRESUMED_NONE: "presumed not to exist",
 }
 
 

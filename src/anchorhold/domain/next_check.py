@@ -16,14 +16,17 @@ def next_check_at(
     hold_until: datetime | None,
     asked_at: datetime | None,
     followed_at: datetime | None = None,
+    directly: bool = False,
 ) -> datetime:
     """From when on a check may ask Stripe: `now` when it is due already, else later than that.
 
     `asked_at` is when Stripe was last asked about it. A hold comes before a followed intent: while
-    its hold is set, an invoice belongs to the sweep.
+    its hold is set, an invoice belongs to the sweep. `directly`: the hold's attempt charges in one
+    call, so that its first look comes SWEEP_WAIT after its end.
     """
     if hold_until is not None:
-        return max(now, _after_hold(timing, hold_until, asked_at))
+        wait = timedelta(seconds=timing.sweep_wait_seconds if directly else 0)
+        return max(now, hold_until + wait, _after_hold(timing, hold_until, asked_at))
     return max(now, _after_look(followed_at, asked_at) or now)
 
 

@@ -121,7 +121,7 @@ SWEEP = (
     Row("S6b", frozenset({Found.PAYABLE}), CLOSED, Act.CANCEL,
         "a closed invoice must not stay payable"),
     Row("S8", frozenset({Found.PAYABLE, Found.NOTHING}), OPEN, Act.SUPERSEDE,
-        "a late charge can only be this same intent, which succeeds once; or none was sent",
+        "a late charge can only be this same intent, which succeeds once",
         trace=ENDED),
     Row("S9", frozenset({Found.NOTHING, Found.DECLINED}), CLOSED, Act.CLEAR,
         "nothing can pay and nothing is due", trace=ENDED),

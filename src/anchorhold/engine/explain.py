@@ -10,7 +10,7 @@ from anchorhold.domain.next_check import next_check_at
 from anchorhold.domain.refusals import NOTHING_SENT, Code, Refusal
 from anchorhold.domain.scope import Scope
 from anchorhold.domain.sweep import HoldFacts, decide, find
-from anchorhold.domain.trace import trace_of
+from anchorhold.domain.trace import too_early, trace_of
 from anchorhold.engine import follow
 from anchorhold.engine.check import check, look
 from anchorhold.engine.deps import Connected, Deps
@@ -56,7 +56,7 @@ async def explain(deps: Deps, scope: Scope, invoice_id: InvoiceId) -> Explained:
     seen = await look(deps, connected, facts)
     found = find(facts, seen)
     trace = trace_of(facts, seen, deps.timing)
-    rows = () if _live(standing) else decide(found, facts.status, trace)
+    rows = () if too_early(facts, deps.timing) else decide(found, facts.status, trace)
     return Explained(
         standing,
         facts,
@@ -106,14 +106,12 @@ async def check_now(deps: Deps, scope: Scope, invoice_id: InvoiceId) -> Step | N
     """The invoice was asked about and acted on; the row that decided, None if it moved meanwhile.
 
     Raises Refusal: invoice_not_found, hold_not_found, hold_live (its owner still works),
-    payment_in_flight (a followed intent that was looked at moments ago), provider_unavailable.
+    payment_in_flight (a followed intent that was looked at moments ago, or a direct charge that may
+    still be on its way), provider_unavailable.
     """
     standing = await _under_way(deps, scope, invoice_id)
-    if _live(standing):
-        facts = await checks.facts(deps.db, scope, invoice_id)
-        owner = facts.own.kind.value if facts else "somebody"
-        until = standing.hold_until
-        raise Refusal(Code.HOLD_LIVE, invoice=invoice_id, actor=owner, hold_until=until)
+    if standing.hold_until is not None:
+        await _require_time(deps, scope, invoice_id, standing)
     connected = await deps.providers.of(scope)
     if standing.hold_until is not None:
         checked = await check(deps, connected, scope, invoice_id)
@@ -121,6 +119,26 @@ async def check_now(deps: Deps, scope: Scope, invoice_id: InvoiceId) -> Step | N
             raise _silent(invoice_id)
         return ACTS.get(checked.rule or "")
     return await _look_at_followed(deps, connected, scope, invoice_id, standing)
+
+
+async def _require_time(
+    deps: Deps, scope: Scope, invoice_id: InvoiceId, standing: Standing
+) -> None:
+    """The hold has ended, and a direct one SWEEP_WAIT ago; else the `Refusal` that says so."""
+    facts = await checks.facts(deps.db, scope, invoice_id)
+    if _live(standing):
+        owner = facts.own.kind.value if facts else "somebody"
+        until = standing.hold_until
+        raise Refusal(Code.HOLD_LIVE, invoice=invoice_id, actor=owner, hold_until=until)
+    if facts is not None and too_early(facts, deps.timing):
+        at = next_check_at(
+            deps.timing,
+            now=standing.now,
+            hold_until=standing.hold_until,
+            asked_at=standing.provider_synced_at,
+            directly=True,
+        )
+        raise Refusal(Code.PAYMENT_IN_FLIGHT, invoice=invoice_id, next_check_at=at)
 
 
 async def _look_at_followed(

@@ -60,9 +60,7 @@ async def _never_ran(
     """What the probe made is cancelled before the hold is free: it must not stay payable."""
     left = await charging.cancel(connected, made.id, until)
     if left is None or left.status is not IntentStatus.CANCELED:
-        await direct.give_back(
-            deps.db, over.token, error="the probe could not be cancelled", actor=deps.actor
-        )
+        await _back(deps, over, "the probe could not be cancelled")
         return
     await saving.end(deps, _holder(facts, over), Meaning.NOT_SENT, FENCED)
 
@@ -106,12 +104,18 @@ async def _wait(deps: Deps, facts: HoldFacts, over: TakenOver, cause: Cause) -> 
     if facts.status not in OPEN:
         unknown = replace(unknown, payment_status=None)
     await saving.end(deps, _holder(facts, over), Meaning.ASK, unknown)
-    await direct.give_back(deps.db, over.token, error=cause, actor=deps.actor)
+    await _back(deps, over, cause)
 
 
 async def _give_back(deps: Deps, over: TakenOver, rule: str, answer: Result[IntentView]) -> None:
-    said = f"{answer.status} {answer.label}" if isinstance(answer, Refused) else type(answer)
-    await direct.give_back(deps.db, over.token, error=f"{rule}: {said}", actor=deps.actor)
+    said = f"{answer.status} {answer.label}" if isinstance(answer, Refused) else str(answer)
+    await _back(deps, over, f"{rule}: {said}")
+
+
+async def _back(deps: Deps, over: TakenOver, error: str) -> None:
+    await direct.give_back(
+        deps.db, over.token, hold_until=over.old_end, error=error, actor=deps.actor
+    )
 
 
 def _holder(facts: HoldFacts, over: TakenOver) -> Holder:

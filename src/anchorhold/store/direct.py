@@ -176,6 +176,7 @@ class TakenOver:
     """A stale hold that is the sweep's own now, with what its attempt sent, verbatim."""
 
     token: Token
+    old_end: datetime
     key: str
     params: dict[str, object]
     deadline: Deadline
@@ -237,17 +238,24 @@ async def take_over(db: Db, facts: HoldFacts, timing: Timing, *, actor: str) -> 
     if row is None:
         return None
     ends = Deadline(before + row.seconds - timing.deadline_margin_seconds)
-    return TakenOver(replace(facts.token, hold_until=row.hold_until), row.key, row.params, ends)
+    token = replace(facts.token, hold_until=row.hold_until)
+    return TakenOver(token, facts.token.hold_until, row.key, row.params, ends)
 
 
-async def give_back(db: Db, token: Token, *, error: str, actor: str) -> str | None:
-    """The hold that was taken over is stale again and asked about; None when it moved."""
+async def give_back(
+    db: Db, token: Token, *, hold_until: datetime, error: str, actor: str
+) -> str | None:
+    """The hold that was taken over ends when it did before, and is asked about; None: it moved.
+
+    Its old end, so that its age still raises the alarm, and so that its owner, should he come back
+    after all with Stripe's own answer, can save it.
+    """
     return await db.one(
         """
         WITH back AS (
             UPDATE anchorhold.invoice i
-               SET hold_until = clock.now, provider_synced_at = clock.now, check_until = NULL
-              FROM (SELECT anchorhold.now() AS now) clock
+               SET hold_until = %(back_to)s, provider_synced_at = anchorhold.now(),
+                   check_until = NULL
              WHERE account_id = %(account_id)s AND livemode = %(livemode)s
                AND id = %(invoice_id)s AND hold_until = %(hold_until)s
                AND hold_attempt = %(attempt_id)s AND charge_seq = %(seq)s
@@ -269,6 +277,7 @@ async def give_back(db: Db, token: Token, *, error: str, actor: str) -> str | No
         """,
         str,
         **token.params,
+        back_to=hold_until,
         error=error,
         actor=actor,
     )

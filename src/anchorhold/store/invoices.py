@@ -145,6 +145,8 @@ class Standing:
     followed_at: datetime | None
     hold: HoldState
     hold_until: datetime | None
+    held_directly: bool
+    """The hold's attempt charges in one call: it is first looked at SWEEP_WAIT after its end."""
     provider_synced_at: datetime | None
     now: datetime
     customer_id: CustomerId
@@ -172,7 +174,8 @@ async def standing(db: Db, scope: Scope, invoice_id: InvoiceId) -> Standing | No
                     WHEN i.hold_until IS NOT NULL THEN 'stale'
                     WHEN i.followed_intent_id IS NOT NULL THEN 'following'
                     ELSE 'none' END AS hold,
-               i.hold_until, i.provider_synced_at, clock.now, i.customer_id, s.payment_method,
+               i.hold_until, coalesce(h.charge_mode = 'direct', false) AS held_directly,
+               i.provider_synced_at, clock.now, i.customer_id, s.payment_method,
                coalesce(s.payment_method IS NULL AND s.refused_code IS NULL
                         AND s.requested_method IS NOT NULL, false) AS set_up_waits,
                coalesce(c.refused_at IS NOT NULL, false) AS account_refused,
@@ -191,6 +194,8 @@ async def standing(db: Db, scope: Scope, invoice_id: InvoiceId) -> Standing | No
           LEFT JOIN anchorhold.intent t
             ON t.account_id = i.account_id AND t.livemode = i.livemode
            AND t.stripe_intent_id = i.intent_id
+          LEFT JOIN anchorhold.attempt h
+            ON h.account_id = i.account_id AND h.livemode = i.livemode AND h.id = i.hold_attempt
          WHERE i.account_id = %(account_id)s AND i.livemode = %(livemode)s
            AND i.id = %(invoice_id)s
         """,

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from anchorhold.domain.account import ChargeMode
 from anchorhold.domain.attempt import AttemptKind, AttemptState
 from anchorhold.domain.hold import HoldState
 from anchorhold.domain.ids import AccountId, AttemptId, CustomerId, InvoiceId
@@ -36,6 +37,7 @@ class InvoiceView:
     hold_attempt: AttemptId | None
     hold_attempt_kind: AttemptKind | None
     hold_attempt_state: AttemptState | None
+    hold_charge_mode: ChargeMode | None
     hold_actor: str | None
     held_since: datetime | None
     provider_synced_at: datetime | None
@@ -60,7 +62,7 @@ _SELECT = """
                     WHEN i.followed_intent_id IS NOT NULL THEN 'following'
                     ELSE 'none' END AS hold,
                i.hold_until, i.hold_attempt, a.kind AS hold_attempt_kind,
-               a.state AS hold_attempt_state, a.actor AS hold_actor, a.claimed_at AS held_since,
+               a.state AS hold_attempt_state, a.charge_mode AS hold_charge_mode, a.actor AS hold_actor, a.claimed_at AS held_since,
                i.provider_synced_at, i.intent_id, i.followed_intent_id, i.followed_at,
                i.due_at, i.next_attempt_at, i.created_at, i.paid_at, clock.now
           FROM anchorhold.invoice i

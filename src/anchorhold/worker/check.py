@@ -14,8 +14,9 @@ AGAIN_S: Final = {Stopped.SILENCE: 60, Stopped.BUDGET: 1}
 """How soon a run that stopped early is followed by the next."""
 
 ACTS: Final = {row.id: row.act for row in SWEEP}
-KEEPS: Final = frozenset({Act.KEEP, Act.ALARM, Act.CANCEL})
-FREES: Final = frozenset({Act.SUPERSEDE, Act.CLEAR})
+KEEPS: Final = frozenset({Act.KEEP, Act.ALARM, Act.CANCEL, Act.FENCE, Act.PRESUME})
+FREES: Final = frozenset({Act.SUPERSEDE, Act.CLEAR, Act.FENCE, Act.PRESUME})
+"""A fence and a presumption end either way: as the key or one more look decides."""
 
 
 async def check(
