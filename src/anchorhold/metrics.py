@@ -205,9 +205,13 @@ class Exposition(Collector):
         async with self._lock:
             now = self._db.monotonic()
             if now - self._read_at >= FRESH_S:
-                self._seen = await self._read()
+                self.show(await self._read())
                 self._read_at = now
         return generate_latest(self._meters.registry)
+
+    def show(self, seen: Readings | None) -> None:
+        """The rows stand like this; None: the database did not answer."""
+        self._seen = seen
 
     async def _read(self) -> Readings | None:
         try:

@@ -41,6 +41,21 @@ def test_a_stale_hold_is_being_confirmed_and_next_checked_when_the_facts_say(sho
     assert shop.run("hold", "list", "-o", "ids").lines == [invoice]
 
 
+def test_a_hold_that_should_have_ended_long_ago_is_marked(shop: Desk) -> None:
+    """H16: a hold that no check can end has to be seen, not only a park."""
+    shop.claim("R-1", ended="119 minutes")
+    assert " overdue" not in shop.table("hold", "list")[1]
+    shop.sql("UPDATE anchorhold.invoice SET hold_until = hold_until - interval '2 minutes'"
+             " WHERE hold_until IS NOT NULL")  # fmt: skip
+    assert " confirming, overdue " in shop.table("hold", "list")[1]
+    (row,) = shop.run("hold", "list").ndjson()
+    assert row["overdue"] == "hold"
+    ran = shop.run("doctor", "-o", "json")
+    (found,) = [one for one in ran.json()["findings"] if one["id"] == "holds"]
+    assert (ran.code, found["level"]) == (6, "warning")
+    assert found["sentence"] == "1 holds ended over ANCHORHOLD_HOLD_ALARM_SECONDS ago"
+
+
 def test_an_explanation_names_the_rule_and_changes_nothing(shop: Desk) -> None:
     invoice = shop.claim("R-1", ended="42 minutes")
     before = shop.sql("SELECT to_jsonb(i), (SELECT count(*) FROM anchorhold.journal)"

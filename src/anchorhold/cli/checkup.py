@@ -21,7 +21,7 @@ from anchorhold.domain.scope import Scope
 from anchorhold.domain.timing import RELATIONS, Timing
 from anchorhold.entropy import wall_clock
 from anchorhold.settings import STRIPE_API_BASE, Settings
-from anchorhold.store import accounts, migrate, recoveries
+from anchorhold.store import accounts, metrics, migrate, recoveries
 from anchorhold.store import db as databases
 from anchorhold.store.schema_health import faults
 from anchorhold.store.vitals import Vitals, vitals
@@ -210,6 +210,7 @@ async def _stripe(settings: Settings) -> AsyncIterator[Finding]:
     kind = "Stripe" if base == STRIPE_API_BASE else "not Stripe itself: a twin or a proxy"
     yield _ok("Stripe", f"requests go to {base} ({kind})")
     async with open_app(settings, actor=operator_actor()) as process:
+        yield await _holds(process)
         scopes = await accounts.scopes(process.deps.db)
         flags = await _flags(process)
         for scope in scopes:
@@ -218,6 +219,20 @@ async def _stripe(settings: Settings) -> AsyncIterator[Finding]:
             yield flags.get(scope, found) if found.level is Level.OK else found
         if not scopes:
             yield await _setting_key(process)
+
+
+async def _holds(process: App) -> Finding:
+    """What should have ended long ago, by the same times as the alarms."""
+    seen = await metrics.holds(process.deps.db, process.settings.timing)
+    counts = {
+        "holds ended over ANCHORHOLD_HOLD_ALARM_SECONDS ago": seen.overdue,
+        "parks are older than ANCHORHOLD_PARKED_ALARM_SECONDS": seen.overdue_parks_open,
+        "unclear invoices have no hold": await metrics.parks_without_hold(process.deps.db),
+    }
+    if late := [f"{count:,} {what}" for what, count in counts.items() if count]:
+        advice = "Run `anchorhold hold list`, then `anchorhold hold explain` for each."
+        return Finding(Level.WARNING, "holds", "; ".join(late), advice)
+    return _ok("holds", f"{seen.confirming + seen.parked:,} being confirmed, none overdue")
 
 
 async def _flags(process: App) -> dict[Scope, Finding]:

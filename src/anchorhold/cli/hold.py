@@ -54,7 +54,8 @@ async def list_(call: Call) -> None:
     """List the invoices with something under way, in three lanes, newest first.
 
     live: a worker is charging it. confirming: an answer is missing, and Stripe is asked what
-    happened. following: Stripe has it in processing, and it is looked at by its id.
+    happened. following: Stripe has it in processing, and it is looked at by its id. overdue: it
+    ended over ANCHORHOLD_HOLD_ALARM_SECONDS ago (a park: ANCHORHOLD_PARKED_ALARM_SECONDS).
     """
     async with session(call) as desk:
         await show_list(call, _listing(desk))
@@ -85,7 +86,7 @@ def _listing(desk: Session) -> Listing[InvoiceView]:
 def _columns(desk: Session) -> Sequence[Column[InvoiceView]]:
     return (
         Column("invoice", lambda row: row.id),
-        Column("lane", lambda row: _LANE[row.hold].value),
+        Column("lane", lambda row: _lane(row, desk)),
         Column("amount", lambda row: words.money(row.amount_due, row.currency), right=True),
         Column(
             "since", lambda row: desk.when.at(row.held_since or row.followed_at), from_width=100
@@ -94,6 +95,12 @@ def _columns(desk: Session) -> Sequence[Column[InvoiceView]]:
         Column("Stripe asked", lambda row: desk.when.at(row.provider_synced_at), from_width=120),
         Column("claimed by", lambda row: row.hold_actor or "-", from_width=140),
     )
+
+
+def _lane(row: InvoiceView, desk: Session) -> str:
+    """The lane; what should have ended long ago is told apart, and needs a person."""
+    late = objects.alarm(row, desk.timing)
+    return f"{_LANE[row.hold].value}, overdue" if late else _LANE[row.hold].value
 
 
 @verb(app, "explain", "anchorhold hold explain inv_…", "anchorhold hold explain R-1001 -o json")
