@@ -41,7 +41,10 @@ STATES: LiteralString = "SELECT state, count(*) FROM anchorhold.attempt GROUP BY
 RULES: LiteralString = """
     SELECT rule, count(*) FROM anchorhold.attempt WHERE rule IS NOT NULL GROUP BY 1 ORDER BY 1
 """
-NOTICES: LiteralString = "SELECT code, count(*) FROM anchorhold.notice GROUP BY 1 ORDER BY 1"
+NOTICES: LiteralString = """
+    SELECT code || CASE WHEN resolved_at IS NULL THEN ', open' ELSE ', resolved' END, count(*)
+      FROM anchorhold.notice GROUP BY 1 ORDER BY 1
+"""
 STANDING: LiteralString = """
     SELECT jsonb_build_array(
         (SELECT jsonb_agg(to_jsonb(i) - 'checked_at' - 'check_until' - 'provider_synced_at'
@@ -100,9 +103,11 @@ class Evidence:
     """
     touched: frozenset[str] = frozenset()
     """Invoices that operators closed or changed, or tried to."""
+    rewound: int = 0
+    """How often the database lost its last commits."""
     paid_elsewhere: frozenset[str] = frozenset()
     direct: bool = False
-    """In direct mode some of them are fences, which a request log without bodies does not tell."""
+    """Then some charges are fences, which a request log without bodies does not tell."""
 
 
 Findings = dict[str, list[str]]
@@ -131,6 +136,7 @@ async def gather(database: Database, stripe: StripeSide, *, direct: bool) -> Evi
         at_stripe=await stripe.payments(),
         charges=[one for one in requests if takes_money(one, direct=direct)],
         direct=direct,
+        rewound=database.rewound,
         intents=await stripe.intents(),
         named=frozenset(id_ for (id_,) in await database.rows(NAMED)),
         paid_elsewhere=frozenset(id_ for (id_,) in await database.rows(CLOSED_BY_HAND)),
@@ -201,6 +207,9 @@ def _executed_as_not_sent(evidence: Evidence) -> Iterator[str]:
 
 
 def _without_a_trace(evidence: Evidence) -> Iterator[str]:
+    """The trace was committed; but a database that lost its last commits has it no more."""
+    if evidence.rewound:
+        return
     known = {one.key for one in evidence.attempts}
     for request in evidence.charges:
         if request["idempotency_key"] not in known:

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shutil
 import signal
 from collections import Counter
 from contextlib import suppress
@@ -54,19 +55,23 @@ class Database:
         self._durable = durable
         self._starting = asyncio.Lock()
         self.conninfo = ""
+        self.rewound = 0
 
     async def start(self) -> None:
         """The server runs; also after it was killed, and killed again while it recovered."""
         async with self._starting:
-            for left in reversed(range(STARTS)):
-                try:
-                    started = await asyncio.to_thread(self._start)
-                except postgres.PostgresError:
-                    if not left:
-                        raise
-                else:
-                    self.conninfo = make_conninfo(started.conninfo, application_name=APPLICATION)
-                    return
+            await self._start_at_last()
+
+    async def _start_at_last(self) -> None:
+        for left in reversed(range(STARTS)):
+            try:
+                started = await asyncio.to_thread(self._start)
+            except postgres.PostgresError:
+                if not left:
+                    raise
+            else:
+                self.conninfo = make_conninfo(started.conninfo, application_name=APPLICATION)
+                return
 
     def _start(self) -> postgres.Server:
         return postgres.start(self.folder, durable=self._durable)
@@ -97,6 +102,22 @@ class Database:
         os.kill(pid, number)
         await asyncio.sleep(down_s)
         await self.start()
+
+    async def rewind(self, seconds: float) -> None:
+        """All that was committed in so many seconds is lost: the files are an older copy again."""
+        cluster, copy = self.folder / "cluster", self.folder.parent / "copy"
+        await self._replace(cluster, copy)
+        await asyncio.sleep(seconds)
+        await self._replace(copy, cluster)
+        self.rewound += 1
+
+    async def _replace(self, source: Path, target: Path) -> None:
+        """`target` is as `source` while no server runs; it runs again afterwards."""
+        async with self._starting:
+            await self.stop()
+            await asyncio.to_thread(shutil.rmtree, target, ignore_errors=True)
+            await asyncio.to_thread(shutil.copytree, source, target)
+            await self._start_at_last()
 
     async def terminate(self, random: Random, share: float) -> None:
         """Such a share of the program's sessions was ended by the server."""

@@ -210,6 +210,7 @@ async def _ask_the_operator(
 async def _audit(
     ground: Ground, env: Mapping[str, str], *, direct: bool
 ) -> tuple[Audit, dict[str, int]]:
+    await _look_through(env)  # Stripe's last news may not have been read yet
     evidence = await audits.gather(ground.database, ground.stripe, direct=direct)
     evidence = replace(evidence, touched=frozenset(ground.operators.touched))
     counted, findings = audits.judge(evidence)
@@ -229,8 +230,12 @@ async def _audit(
 
 async def _changed_by_running_again(ground: Ground, env: Mapping[str, str]) -> list[str]:
     ((before,),) = await ground.database.rows(audits.STANDING)
-    for _ in range(2):
-        await program(env, "tick")
+    await _look_through(env)
     ((after,),) = await ground.database.rows(audits.STANDING)
     names = ("invoices", "attempts", "intents", "payments", "notices", "journal")
     return [name for name, old, new in zip(names, before, after, strict=True) if old != new]
+
+
+async def _look_through(env: Mapping[str, str]) -> None:
+    for _ in range(2):
+        await program(env, "tick")

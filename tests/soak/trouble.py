@@ -25,6 +25,7 @@ class Trouble(StrEnum):
     WORKER_RESTARTED = "worker restarted with SIGTERM"
     POSTMASTER_KILLED = "PostgreSQL killed with SIGKILL"
     POSTGRES_AT_ONCE = "PostgreSQL stopped at once"
+    REWOUND = "last commits of the database lost for good"
     BACKENDS_ENDED = "database sessions terminated"
     READ_ONLY = "database read-only for a while"
     LOCKS = "rows locked in the opposite order"
@@ -65,6 +66,7 @@ class Ground:
     to_stripe: Proxy
     workers: Workers
     operators: Operators
+    rewinding: asyncio.Lock = field(default_factory=asyncio.Lock)
     done: Counter[Trouble] = field(default_factory=Counter)
     invoices: int = 0
     charged: int = 0
@@ -141,6 +143,12 @@ async def _lock(ground: Ground, random: Random) -> None:
         await ground.database.lock(random.uniform(0.1, 0.6))
 
 
+async def _rewind(ground: Ground, random: Random) -> None:
+    if not ground.rewinding.locked():
+        async with ground.rewinding:
+            await ground.database.rewind(random.uniform(3, 15))
+
+
 async def _lock_timeout(ground: Ground, random: Random) -> None:
     spell = ground.database.spell("lock_timeout", "'20ms'", random.uniform(2, 4))
     await asyncio.gather(spell, _lock(ground, random))
@@ -158,6 +166,7 @@ ACTS: Mapping[Trouble, Act] = {
     Trouble.POSTGRES_AT_ONCE: lambda ground, random: ground.database.end(
         signal.SIGQUIT, random.uniform(0, 2)
     ),
+    Trouble.REWOUND: _rewind,
     Trouble.BACKENDS_ENDED: lambda ground, random: ground.database.terminate(random, 0.5),
     Trouble.READ_ONLY: lambda ground, random: ground.database.spell(
         "default_transaction_read_only", "on", random.uniform(0.5, 4)
