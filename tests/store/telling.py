@@ -166,3 +166,44 @@ SHARED: tuple[dict[str, Any], ...] = (
 )
 """What several share out."""
 # fmt: on
+
+MOVED: dict[str, str] = {
+    sentence: f"UPDATE anchorhold.{table} SET {changes}"
+    for sentence, table, changes in (
+        ("the delivery is not due", "webhook_delivery",
+         "next_try_at = anchorhold.now() + interval '1 hour'"),
+        ("the delivery was made", "webhook_delivery",
+         "state = 'delivered', ended_at = anchorhold.now()"),
+        ("another try of it went on", "webhook_delivery", "tries = tries + 1"),
+        ("it waits already", "webhook_delivery", "state = 'waiting', ended_at = NULL"),
+        ("the row is told", "journal", "told = true"),
+        ("the endpoint is younger", "webhook_endpoint", "after_entry = 1000000000"),
+        ("the endpoint was removed", "webhook_endpoint", "deleted_at = anchorhold.now()"),
+        ("the endpoint is off", "webhook_endpoint",
+         "disabled_at = anchorhold.now(), disabled_reason = '410'"),
+        ("the endpoint is on", "webhook_endpoint",
+         "disabled_at = NULL, disabled_reason = NULL"),
+        ("the overlap is not over", "webhook_endpoint",
+         "old_secret = secret, old_secret_until = anchorhold.now() + interval '1 hour'"),
+        ("the messages are of another time", "message", "at = at - interval '9 years'"),
+        ("the deliveries are young", "event_delivery", "received_at = anchorhold.now()"),
+    )
+}  # fmt: skip
+"""What happens in between."""
+
+GUARDS: dict[str, tuple[str, ...]] = {
+    "endpoints.rotate": ("the overlap is not over", "the endpoint was removed"),
+    "endpoints.switch_on": ("the endpoint is on", "the endpoint was removed"),
+    "endpoints.remove": ("the endpoint was removed",),
+    "messages.make": ("the row is told", "the endpoint is younger", "the endpoint was removed"),
+    "messages.take": ("the delivery is not due", "the delivery was made"),
+    "messages.end_try": ("the delivery was made", "another try of it went on"),
+    "messages.resend": (
+        "it waits already", "the endpoint was removed", "the endpoint is off",
+    ),
+    "messages.replay": (
+        "the endpoint was removed", "the endpoint is off", "the messages are of another time",
+    ),
+    "event_deliveries.prune": ("the deliveries are young",),
+}  # fmt: skip
+"""Which of it each write notices."""

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from tests.store import direct
+from tests.store import direct, telling
 from tests.store.scene import OURS, Scene
 from tests.store.writes import WRITES
 
@@ -104,7 +104,7 @@ REFUND = {
 NOTICE = {
     "the notice was resolved": "resolved_at = now(), resolved_by = 'x', resolution = 'x'",
 }
-MOVED = {
+MOVED = telling.MOVED | {
     sentence: f"UPDATE anchorhold.{table} SET {changes}"
     for table, sentences in (
         ("invoice", INVOICE),
@@ -151,6 +151,7 @@ FOLLOWING = (
 
 GUARDS: Mapping[str, tuple[str, ...]] = {
     **direct.GUARDS,
+    **telling.GUARDS,
     "accounts.refuse": ("the mode's key was refused", "the mode has another key"),
     "accounts.accept": ("the mode's key was accepted", "the mode has another key"),
     "holds.claim": CLAIM,
@@ -391,6 +392,10 @@ UNCONDITIONAL = {
     "recoveries.look": "says that somebody was there",
     "invoices.take_in": "held by the references' uniqueness",
     "event_cursors.begin": "held by the row's primary key",
+    "endpoints.add": "held by the URLs' uniqueness",
+    "event_deliveries.refuse": "kept whatever it says, up to so many an hour",
+    "event_deliveries.take_in": "held by the event's primary key",
+    "signing_secrets.add": "the newest secret signs beside the one before",
     "events.put": "held by the rows' primary key",
     "payments.settle": "money that arrived is recorded whatever moved",
 }

@@ -12,6 +12,7 @@ import aiohttp
 from aiohttp.connector import AddrInfoType
 
 from anchorhold.domain.webhook import ANSWER_S, Outcome, Sent
+from anchorhold.entropy import wall_clock
 from anchorhold.webhooks.addresses import Network, is_allowed
 
 EXCERPT: Final = 1000
@@ -98,6 +99,6 @@ def _retry_after(header: str | None) -> float | None:
     if text.isascii() and text.isdecimal():
         return float(text[:9])
     try:
-        return max(0.0, parsedate_to_datetime(text).timestamp() - time.time())
-    except (ValueError, OverflowError):
+        return max(0.0, (parsedate_to_datetime(text) - wall_clock()).total_seconds())
+    except (ValueError, OverflowError, TypeError):  # TypeError: a date without its zone
         return None
