@@ -5,6 +5,7 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import fields
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -13,8 +14,10 @@ from docs.direct import delivery_parts, direct_part, recover_part
 from docs.markdown import codes, table
 from docs.news import news_parts
 from docs.source import NOUNS, ROOMS, docstrings_of, files_of, is_read
+from docs.worlds import WORLD_PAGES
 from pydantic import SecretStr
 
+from anchorhold.domain.refusal_kinds import Coded
 from anchorhold.domain import (
     access,
     attempt,
@@ -352,8 +355,8 @@ def _word(remedy: declines.Remedy) -> str:
 
 def refusals_page() -> str:
     """`docs/reference/refusals.md`; the anchor of each is its code."""
-    by_kind: dict[refusals.Kind, list[refusals.Code]] = {kind: [] for kind in refusals.Kind}
-    for code in refusals.Code:
+    by_kind: dict[refusals.Kind, list[Coded]] = {kind: [] for kind in refusals.Kind}
+    for code in refusals.CODES:
         by_kind[code.value.kind].append(code)
     parts = "\n".join(_refusal(code) for codes in by_kind.values() for code in codes)
     return f"""# Refusals
@@ -367,7 +370,7 @@ error and leaves with the exit code; nothing is half done.
 {parts}"""
 
 
-def _refusal(code: refusals.Code) -> str:
+def _refusal(code: Coded) -> str:
     surface = code.surface
     return (
         f"## {code.code}\n\n{code.value.sentence}\n\n"
@@ -406,5 +409,6 @@ PAGES: Final[dict[str, Callable[[], str]]] = {
     "docs/reference/rules.md": rules_page,
     "docs/reference/refusals.md": refusals_page,
     "CONTRIBUTING.md": contributing,
+    **{name: partial(make, MADE) for name, make in WORLD_PAGES.items()},
 }
 """Every page that is made, or has a part that is."""

@@ -22,7 +22,15 @@ from anchorhold.sim.setting import Setting
 from anchorhold.sim.shield import Shield
 from anchorhold.sim.turns import Asked, Fate
 from anchorhold.sim.warm import Template
-from anchorhold.sim.workload import ACTS, AFTER_A_FREEZE, Cast
+from anchorhold.sim.workload import (
+    ACTS,
+    AFTER_A_FREEZE,
+    AFTER_A_PAYMENT,
+    BEGINS_COLD,
+    BEGINS_WARM,
+    ON_A_PAGE,
+    Cast,
+)
 from anchorhold.sim.world import Line, World, finished
 from anchorhold.twin.keyring import KeyState
 from anchorhold.twin.wire import Obj
@@ -41,6 +49,7 @@ BURSTS: Final = (0, 2, 8, 30)
 THAWS: Final = 0.3
 PAID: Final = ("confirm_intent: succeeded", "create_intent: succeeded")
 """Answers that are saved although their caller is cancelled."""
+PAYS: Final = 0.3
 OVERTAKEN: Final = 0.6
 """How often a frozen process is overtaken by time and by others."""
 
@@ -61,7 +70,7 @@ class Played:
     left: Rows
     """The rows that were left in the end."""
     at_stripe: tuple[Obj, ...]
-    """The charges that Stripe has of it, oldest first."""
+    """The PaymentIntents that Stripe has of it, oldest first."""
     unexplained: tuple[str, ...] | None
     """What no move of the model explains; None in a world that was not observed."""
 
@@ -142,7 +151,7 @@ def _whole(ground: Ground, of: Setting, source: Source) -> Playing[Played]:
         game.steps,
         tuple(world.story),
         rows,
-        tuple(auditor.ledger.charges()),
+        tuple(auditor.ledger.intents()),
         tuple(observer.violations) if observer else None,
     )
     auditor.world = None
@@ -191,7 +200,7 @@ def _draws(game: _Play) -> Iterator[Move]:
     cast, of = game.cast, game.cast.world.setting
     random = Random(f"world:{of.seed}")  # noqa: S311 - repeatable, not secret
     harms = Harms(random, of.harms)
-    yield workload.drawn(random, cast, "preparer comes" if of.cold else "worker comes")
+    yield workload.drawn(random, cast, *(BEGINS_COLD if of.cold else BEGINS_WARM))
     for _ in range(random.randint(3, 12)):
         for _ in range(random.choice(BURSTS)):
             able = [one for one in cast.living if not one.frozen]
@@ -205,8 +214,14 @@ def _draws(game: _Play) -> Iterator[Move]:
 
 
 def _happens(random: Random, cast: Cast) -> Iterator[Move]:
-    """The next thing; where somebody is frozen, time often goes by and others come."""
-    if any(one.frozen for one in cast.living) and random.random() < OVERTAKEN:
+    """The next thing; where somebody is frozen, time often goes by and others come.
+
+    Where a page has handed out its secret, the customer often pays, and others act on that.
+    """
+    if cast.world.secrets and random.random() < PAYS:
+        yield workload.drawn(random, cast, *ON_A_PAGE)
+        yield workload.drawn(random, cast, *AFTER_A_PAYMENT)
+    elif any(one.frozen for one in cast.living) and random.random() < OVERTAKEN:
         yield workload.drawn(random, cast, "time goes by")
         yield workload.drawn(random, cast, *AFTER_A_FREEZE)
     else:

@@ -52,13 +52,11 @@ def _attempt(one: Rows) -> str:
     return f"{one['seq']} {one['kind']} {one['state']}{f' ({why})' if why else ''}"
 
 
-def _stripe(charges: Iterable[Obj]) -> Iterator[str]:
-    """What Stripe says in the end, a line a charge."""
-    for charge in charges:
-        refunded = charge["amount_refunded"]
-        back = f", {refunded} refunded" if refunded else ""
-        amount = f"{charge['amount']} {charge['currency']}"
-        yield f"{STRIPE:<{HEAD}}{charge['status']}: {amount} by {charge['payment_intent']}{back}"
+def _stripe(intents: Iterable[Obj]) -> Iterator[str]:
+    """What Stripe says in the end, a line a PaymentIntent."""
+    for intent in intents:
+        of = f"{intent['amount']} {intent['currency']}, received {intent['amount_received']}"
+        yield f"{STRIPE:<{HEAD}}{intent['id']}: {intent['status']}, {of}"
 
 
 def _clock(seconds: int) -> str:

@@ -141,6 +141,21 @@ ACTS: Final[dict[str, Act]] = {
 """Everything that can happen."""
 AFTER_A_FREEZE: Final = ("worker comes", "sweeper comes", "ticker comes", "operator collects")
 """Who overtakes a frozen process."""
+BEGINS_WARM: Final = (*("worker comes",) * 3, "customer opens the page")
+BEGINS_COLD: Final = ("preparer comes", "operator collects")
+ON_A_PAGE: Final = (*("customer pays on the page",) * 3, "customer agrees to a debit")
+AFTER_A_PAYMENT: Final = (
+    "operator voids",
+    "operator writes off",
+    "operator was paid elsewhere",
+    "operator amends",
+    "final action",
+    "worker comes",
+    "dunning comes",
+    "sweeper comes",
+    "webhook comes",
+)
+"""What may come just after the customer paid, before anybody heard of it."""
 _NAMES: Final = tuple(ACTS)
 _WEIGHTS: Final = [act.weight for act in ACTS.values()]
 
