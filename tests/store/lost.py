@@ -3,6 +3,7 @@
 from typing import Any
 
 from anchorhold.domain.answer import IntentStatus, IntentView
+from anchorhold.domain.ids import InvoiceId
 from anchorhold.domain.recovering import Phase, Run, Standing
 from anchorhold.domain.scope import Scope
 from anchorhold.store import lost_intents, recoveries
@@ -62,9 +63,9 @@ async def intent(scene: Scene) -> Lost:
     return lost(row.invoice_id)
 
 
-def lost(invoice_id: Any) -> Lost:
+def shown(invoice_id: InvoiceId) -> IntentView:
     """The intent of an invoice as Stripe shows it."""
-    view = IntentView(
+    return IntentView(
         id=f"pi_lost{invoice_id[4:]}",
         status=IntentStatus.REQUIRES_PAYMENT_METHOD,
         amount=AMOUNT,
@@ -73,12 +74,15 @@ def lost(invoice_id: Any) -> Lost:
         customer=f"cus_stripe{invoice_id[4:]}",
         payment_method=None,
         created=1_790_000_000,
-        metadata={
-            "anchorhold_invoice_id": invoice_id,
-            "anchorhold_intent_number": "1",
-        },
+        metadata={"anchorhold_invoice_id": invoice_id, "anchorhold_intent_number": "1"},
     )
-    return Lost(invoice_id, 1, view)
+
+
+def lost(invoice_id: InvoiceId) -> Lost:
+    """The same, for a row of its own."""
+    found = Lost.of(shown(invoice_id))
+    assert found is not None
+    return found
 
 
 async def processing(scene: Scene) -> Standing:

@@ -320,7 +320,7 @@ CASES = (
     Case("lost_intents.follow", 60, lambda db, _: lost.follow(
         db, OURS, lost.standing(pi("due"), inv("due"), known=True))),
     Case("lost_intents.report", 60, lambda db, _: lost_intents.report(
-        db, OURS, lost.lost(inv("due")).intent)),
+        db, OURS, lost.shown(inv("due")))),
     Case("views_attempts.page", 60, lambda db, _: views_attempts.page(
         db, OURS, state=None, invoice_id=None, after=None, limit=LIMIT)),
     Case("views_attempts.page", 60, lambda db, _: views_attempts.page(
@@ -398,6 +398,7 @@ SMALL = {
     "signing_secrets.active",
     "signing_secrets.add",
     "signing_secrets.all_of",
+    "messages.trial",
     "endpoints.add",
     "endpoints.all_of",
     "endpoints.remove",

@@ -317,7 +317,8 @@ WRITES = (
     Write("lost_intents.follow", lost.processing,
           lambda db, scope, scene, found: lost.follow(db, scope, found), "following.began"),
     Write("lost_intents.report", lost.intent,
-          lambda db, scope, scene, found: lost_intents.report(db, scope, found.intent),
+          lambda db, scope, scene, found: lost_intents.report(
+              db, scope, lost.shown(found.invoice_id)),
           untold=NO_INVOICE, scoped=False),
     Write("invoices.take_in", _nothing, _take_in, "invoice.opened",
           won=lambda rows: any(row.created for row in rows), rows=4, scoped=False),

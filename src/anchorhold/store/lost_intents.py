@@ -1,5 +1,6 @@
 """What recovering writes about one PaymentIntent whose row, or what it said, is lost."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from psycopg.types.json import Json, Jsonb
@@ -17,26 +18,39 @@ class Lost:
 
     invoice_id: InvoiceId
     number: int
-    intent: IntentView
+    intent_id: str
+    amount: int
+    currency: str
+    customer: str | None
+    metadata: Mapping[str, str]
 
     @classmethod
     def of(cls, intent: IntentView) -> "Lost | None":
         """The intent, or None: in direct mode intents have no number and no row."""
         number = number_of(intent)
-        return None if number is None else cls(invoice_of(intent), number, intent)
+        if number is None:
+            return None
+        return cls(
+            invoice_of(intent),
+            number,
+            intent.id,
+            intent.amount,
+            intent.currency,
+            intent.customer,
+            intent.metadata,
+        )
 
     def params(self, scope: Scope) -> dict[str, object]:
         """The parameters of the statements that write its row."""
-        intent, number = self.intent, self.number
         return {
             **scope.params,
             "invoice_id": self.invoice_id,
-            "number": number,
-            "intent_id": intent.id,
-            "key": key_of("intent", scope.account_id, self.invoice_id, number),
-            "params": Json({"metadata": dict(intent.metadata), "customer": intent.customer}),
-            "amount": intent.amount,
-            "currency": intent.currency,
+            "number": self.number,
+            "intent_id": self.intent_id,
+            "key": key_of("intent", scope.account_id, self.invoice_id, self.number),
+            "params": Json({"metadata": dict(self.metadata), "customer": self.customer}),
+            "amount": self.amount,
+            "currency": self.currency,
         }
 
 
