@@ -57,6 +57,27 @@ async def test_each_hold_is_asked_about_once_a_run_page_by_page(world: Rig) -> N
     assert swept.checks == looks(world) - before == 7
 
 
+async def test_open_invoices_go_first_then_who_was_not_asked_about_for_longest(world: Rig) -> None:
+    first, asked, asked_before, closed = await lost(world, 4)
+    later = "UPDATE anchorhold.invoice SET provider_synced_at = %s, status = %s WHERE id = %s"
+    for invoice, at, status in (
+        (asked, "2026-02-02", "open"),
+        (asked_before, "2026-01-01", "open"),
+        (closed, None, "uncollectible"),
+    ):
+        world.sql(later, at, status, invoice)
+    own = {world.row(one)["intent_id"]: one for one in (first, asked, asked_before, closed)}
+    before = len(world.twin.requests)
+    await sweep(world.deps(), world.scope)
+    order = [entry.path.rsplit("/", 1)[-1] for entry in world.twin.requests[before:]]
+    assert [own[intent] for intent in dict.fromkeys(order) if intent in own] == [
+        first,
+        asked_before,
+        asked,
+        closed,
+    ]
+
+
 async def test_two_sweeps_at_once_share_the_holds(world: Rig) -> None:
     invoices = await lost(world, 12)
     before = looks(world)
