@@ -17,7 +17,6 @@ from docs.source import NOUNS, ROOMS, docstrings_of, files_of, is_read
 from docs.worlds import WORLD_PAGES
 from pydantic import SecretStr
 
-from anchorhold.domain.refusal_kinds import Coded
 from anchorhold.domain import (
     access,
     attempt,
@@ -32,6 +31,7 @@ from anchorhold.domain import (
     timing,
     watching,
 )
+from anchorhold.domain.refusal_kinds import Coded
 from anchorhold.settings import Settings
 
 ROOT: Final = Path(__file__).resolve().parents[1]

@@ -6,7 +6,8 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 
-from anchorhold.domain.refusals import Code, Exit, Kind, Refusal
+from anchorhold.domain.refusal_kinds import Coded
+from anchorhold.domain.refusals import CODES, Code, Exit, Kind, Refusal
 
 ALLOWED = {
     "invalid_request_error": {400},
@@ -35,12 +36,12 @@ NAMED = {
 }  # fmt: skip
 
 
-def filled(code: Code) -> Refusal:
+def filled(code: Coded) -> Refusal:
     return Refusal(code, **dict.fromkeys(code.facts, "something"))
 
 
-@pytest.mark.parametrize("code", Code, ids=lambda code: code.code)
-def test_every_refusal_is_a_sentence_and_names_the_next_step(code: Code) -> None:
+@pytest.mark.parametrize("code", CODES, ids=lambda code: code.code)
+def test_every_refusal_is_a_sentence_and_names_the_next_step(code: Coded) -> None:
     refusal = filled(code)
     assert refusal.sentence.endswith(".")
     assert refusal.next_step.endswith(".")
@@ -48,29 +49,29 @@ def test_every_refusal_is_a_sentence_and_names_the_next_step(code: Code) -> None
     assert code.code in str(refusal)
 
 
-@pytest.mark.parametrize("code", Code, ids=lambda code: code.code)
-def test_every_refusal_has_an_allowed_status_and_says_no_to_the_shell(code: Code) -> None:
+@pytest.mark.parametrize("code", CODES, ids=lambda code: code.code)
+def test_every_refusal_has_an_allowed_status_and_says_no_to_the_shell(code: Coded) -> None:
     assert code.surface.status in ALLOWED[code.surface.error_type]
     assert code.surface.exit not in {Exit.DONE, Exit.FINDINGS, Exit.INTERRUPTED}
 
 
 def test_the_refusals_that_the_product_promises_are_there() -> None:
-    assert {code.code for code in Code} >= NAMED
+    assert {code.code for code in CODES} >= NAMED
 
 
 def test_no_kind_of_refusal_is_without_a_refusal() -> None:
-    assert {code.value.kind for code in Code} == set(Kind)
+    assert {code.value.kind for code in CODES} == set(Kind)
 
 
 def test_provider_refusals_always_say_whether_anything_was_sent() -> None:
-    provider = [code for code in Code if code.surface.error_type == "provider_error"]
+    provider = [code for code in CODES if code.surface.error_type == "provider_error"]
     assert provider
     for code in provider:
         assert "sent" in code.facts or "Nothing was sent" in code.value.sentence
 
 
 def test_two_refusals_never_share_a_sentence() -> None:
-    sentences = [code.value.sentence for code in Code]
+    sentences = [code.value.sentence for code in CODES]
     assert len(set(sentences)) == len(sentences)
 
 

@@ -116,7 +116,7 @@ async def begun(scene: Scene) -> None:
 async def left_behind(scene: Scene) -> None:
     """Nobody read events for two months."""
     await begun(scene)
-    scene.sql("UPDATE anchorhold.event_cursor SET read_to = read_to - interval '60 days'")
+    scene.sql("UPDATE anchorhold.event_cursor SET read_to = read_to - interval '90 days'")
 
 
 async def noticed(scene: Scene) -> NoticeId:

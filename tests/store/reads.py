@@ -4,7 +4,7 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any
 
-from anchorhold.domain.ids import CustomerId, InvoiceId
+from anchorhold.domain.ids import CustomerId, EndpointId, InvoiceId
 from anchorhold.domain.scope import Scope
 from anchorhold.store import (
     accounts,
@@ -14,6 +14,7 @@ from anchorhold.store import (
     follows,
     intents,
     invoices,
+    messages,
     pages,
     presumed,
     recoveries,
@@ -127,6 +128,8 @@ READS = (
         db, scope, invoice_id=None), 0),
     _read("views_notices.one", lambda db, scope: views_notices.one(db, scope, news.NTC)),
     _read("views_payments.one", lambda db, scope: views_payments.one(db, scope, PI)),
+    _read("messages.trial", lambda db, scope: messages.trial(
+        db, scope, EndpointId("whe_trial")), nothing=None),
     _read("endpoints.all_of", endpoints.all_of, []),
     _read("signing_secrets.all_of", signing_secrets.all_of, []),
     _read("views_webhooks.deliveries", lambda db, scope: views_webhooks.deliveries(

@@ -9,6 +9,7 @@ from anchorhold.domain.ids import (
     ENDPOINT,
     EVENT_DELIVERY,
     SIGNING_SECRET,
+    EndpointId,
     SigningSecretId,
 )
 from anchorhold.domain.payment import Source
@@ -123,6 +124,10 @@ async def add_secret(db: Db, scope: Scope, id_: Any) -> Any:
 async def everything(scene: Scene) -> None:
     """An endpoint with what waits for it, and a signing secret."""
     await waiting(scene)
+    await endpoints.add(
+        scene.db, scene.scope, EndpointId("whe_trial"), url="https://example.com/trial", types=(),
+        description="", secret=b"sealed",
+    )  # fmt: skip
     await add_secret(scene.db, scene.scope, await a_secret(scene))
 
 

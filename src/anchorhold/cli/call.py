@@ -18,6 +18,9 @@ P = ParamSpec("P")
 
 PAGE_MAX: Final = 100
 
+TIMES: Final = ["%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d"]
+"""How a time is written, in UTC."""
+
 
 class Format(StrEnum):
     """How data is printed."""

@@ -1,4 +1,4 @@
-"""`anchorhold event`: list, show: what Stripe told, and what it did here."""
+"""`anchorhold event`: list, show, secret: what Stripe told, and what it did here."""
 
 from typing import Annotated
 
@@ -9,6 +9,7 @@ from anchorhold.cli.call import Call, noun, verb
 from anchorhold.cli.lookup import the_invoice
 from anchorhold.cli.output import Column, Listing, line, show_list, show_one
 from anchorhold.cli.session import Session, session
+from anchorhold.cli.trusting import ask_for_secret, trust
 from anchorhold.domain import news
 from anchorhold.domain.ids import InvoiceId
 from anchorhold.domain.refusals import Code, Refusal
@@ -53,6 +54,27 @@ async def show(
         if row is None:
             raise Refusal(Code.EVENT_NOT_FOUND, id=event)
         show_one(call, row.id, objects.event(row), lambda: _screen(desk, row))
+
+
+@verb(app, "secret", "anchorhold event secret", "anchorhold event secret --hours 1 < secret.txt")
+async def secret(
+    call: Call,
+    *,
+    hours: Annotated[
+        int,
+        typer.Option(
+            "--hours", min=0, max=168, help="So long the one before counts as well."
+        ),
+    ] = 24,
+) -> None:
+    """Believe what Stripe signs with this secret (whsec_…), from a prompt or standard input.
+
+    Stripe shows it on the endpoint's page; the endpoint's address here is /stripe/ACCOUNT.
+    """
+    async with session(call) as desk:
+        row = await trust(desk, ask_for_secret(), overlap_s=hours * 3600)
+        data: objects.Object = {"object": "signing_secret", "id": row, "livemode": call.livemode}
+        show_one(call, row, data, lambda: line("Believed", f"{row}, {desk.scope.mode} mode"))
 
 
 def _listing(desk: Session, invoice: InvoiceId | None, flags: str) -> Listing[EventRow]:

@@ -39,6 +39,7 @@ NOUNS: Final = (
     Noun("hold", "What is being charged or confirmed with Stripe, and why."),
     Noun("attempt", "Every try to charge, and what became of it."),
     Noun("payment", "Every payment, each recorded once."),
+    Noun("webhook", "What we tell others: endpoints and deliveries."),
     Noun("notice", "What needs a person: list, show, resolve."),
     Noun("event", "What Stripe told, and what it did here."),
     Noun("rules", "The tables by which everything is decided."),

@@ -15,6 +15,7 @@ from anchorhold.domain.notices import about
 from anchorhold.domain.refund import standing
 from anchorhold.domain.timing import Timing
 from anchorhold.store.accounts import Account
+from anchorhold.store.endpoints import Endpoint
 from anchorhold.store.views_attempts import AttemptView
 from anchorhold.store.views_customers import CustomerView
 from anchorhold.store.views_events import EventRow
@@ -23,6 +24,7 @@ from anchorhold.store.views_journal import JournalEntry
 from anchorhold.store.views_notices import NoticeView
 from anchorhold.store.views_payments import PaymentView
 from anchorhold.store.views_refunds import RefundRowView
+from anchorhold.store.views_webhooks import DeliveryView
 
 Object = dict[str, object]
 
@@ -114,6 +116,16 @@ def refund(view: RefundRowView) -> Object:
 def event(view: EventRow) -> Object:
     """An event of Stripe's."""
     return {"object": "event", **_columns(view)}
+
+
+def endpoint(view: Endpoint) -> Object:
+    """An endpoint of somebody's; its secret is shown once, elsewhere."""
+    return {"object": "webhook_endpoint", **_columns(view)}
+
+
+def delivery(view: DeliveryView) -> Object:
+    """One message on its way to one endpoint."""
+    return {"object": "webhook_delivery", **_columns(view)}
 
 
 def customer(view: CustomerView) -> Object:

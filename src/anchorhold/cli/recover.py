@@ -8,7 +8,7 @@ from typing import Annotated, Final
 import typer
 
 from anchorhold.app import App
-from anchorhold.cli.call import Call, Format, lone, verb
+from anchorhold.cli.call import TIMES, Call, Format, lone, verb
 from anchorhold.cli.objects import Object, plain
 from anchorhold.cli.output import hint, print_json, show_one
 from anchorhold.cli.scopes import chosen, named, shown
@@ -22,7 +22,6 @@ from anchorhold.store.recoveries import Look
 
 app = lone()
 
-FORMATS: Final = ["%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d"]
 REPORTS: Final = frozenset(rule.id for rule in RECOVER if rule.act is Act.REPORT)
 DID: Final = {
     Act.SETTLE: "recorded as payments",
@@ -58,7 +57,7 @@ async def recover_(
     since: Annotated[
         datetime | None,
         typer.Option(
-            "--since", formats=FORMATS, help="Read from then on, UTC, though nothing is due."
+            "--since", formats=TIMES, help="Read from then on, UTC, though nothing is due."
         ),
     ] = None,
     dry_run: Annotated[

@@ -27,7 +27,7 @@ from anchorhold.domain import (
     watching,
 )
 from anchorhold.domain.invoice import ANY, CLOSED
-from anchorhold.domain.refusals import Code, Refusal
+from anchorhold.domain.refusals import CODES, Code, Refusal
 from anchorhold.domain.timing import RELATIONS, Relation, name_of
 
 app = lone()
@@ -193,7 +193,7 @@ def _refusals() -> list[Rule]:
             f"exit {code.surface.exit.value}, HTTP {code.surface.status}",
             code.value.next_step,
         )
-        for code in Code
+        for code in CODES
     ]
 
 

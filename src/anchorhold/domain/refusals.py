@@ -8,10 +8,12 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from enum import unique
 from types import MappingProxyType
+from typing import Final
 
 from anchorhold.domain.refusal_kinds import NOTHING_SENT, Coded, Exit, Kind, Row
+from anchorhold.domain.webhook_refusals import WebhookCode
 
-__all__ = ["NOTHING_SENT", "Code", "Exit", "Kind", "Refusal"]
+__all__ = ["CODES", "NOTHING_SENT", "Code", "Exit", "Kind", "Refusal", "WebhookCode"]
 
 
 @unique
@@ -366,6 +368,10 @@ class Code(Coded):
     )
 
 
+CODES: Final = (*Code, *WebhookCode)
+"""Every refusal there is."""
+
+
 class Refusal(Exception):  # noqa: N818 - it is an answer, not an error
     """The product says no, and why, and what to do.
 
@@ -374,7 +380,7 @@ class Refusal(Exception):  # noqa: N818 - it is an answer, not an error
     Never put a secret into a fact.
     """
 
-    def __init__(self, code: Code, **facts: object) -> None:
+    def __init__(self, code: Coded, **facts: object) -> None:
         """Fill the sentence and the next step; both are one line whatever the facts hold."""
         shown = {name: _shown(value) for name, value in facts.items()}
         self.code = code

@@ -7,7 +7,7 @@ if the thing happened, whoever dies in between.
 from dataclasses import dataclass
 from datetime import datetime
 
-from anchorhold.domain.ids import MESSAGE, DeliveryId, EndpointId, MessageId
+from anchorhold.domain.ids import DELIVERY, MESSAGE, DeliveryId, EndpointId, MessageId
 from anchorhold.domain.scope import Scope
 from anchorhold.domain.webhook import TYPES
 from anchorhold.store.db import Db
@@ -310,3 +310,23 @@ async def replay(
         replay_id=replay_id,
     )
     return len(made)
+
+
+async def trial(db: Db, scope: Scope, endpoint_id: EndpointId) -> Due | None:
+    """A message about nothing for this endpoint, kept nowhere; None: no such endpoint."""
+    return await db.one(
+        """
+        SELECT %(id)s AS id, e.id AS endpoint_id, e.url, e.secret,
+               CASE WHEN e.old_secret_until > anchorhold.now() THEN e.old_secret END AS old_secret,
+               1 AS tries, 0 AS tries_before, anchorhold.now() AS now, %(message_id)s AS message_id,
+               'webhook.test' AS type, anchorhold.now() AS at, 0 AS sequence, '{}'::jsonb AS data
+          FROM anchorhold.webhook_endpoint e
+         WHERE e.account_id = %(account_id)s AND e.livemode = %(livemode)s
+           AND e.id = %(endpoint_id)s AND e.deleted_at IS NULL
+        """,
+        Due,
+        **scope.params,
+        endpoint_id=endpoint_id,
+        id=db.new_ids(DELIVERY, 1)[0],
+        message_id=db.new_ids(MESSAGE, 1)[0],
+    )
