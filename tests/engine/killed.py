@@ -20,6 +20,7 @@ from typing import TypeVar
 import psycopg
 from typing_extensions import override
 
+from anchorhold.domain.account import ChargeMode
 from anchorhold.domain.ids import AccountId
 from anchorhold.domain.scope import Scope
 from anchorhold.store.db import connect
@@ -40,6 +41,7 @@ class Job:
     name: str
     count: int
     when: str
+    mode: str = "prepared"
 
 
 class Killing(Gate):
@@ -79,6 +81,7 @@ async def charge(job: Job) -> None:
                 scope,
                 base=job.base,
                 over_http=http,
+                charge_mode=ChargeMode(job.mode),
             )
             await rig.charge_due(rig.deps(Killing(job)))
             await http.close_async()

@@ -7,7 +7,7 @@ import pytest
 import pytest_asyncio
 
 from anchorhold.twin.server import TwinServer, serve
-from tests.engine.flows import FLOWS
+from tests.engine.flows import DIRECT, FLOWS
 from tests.engine.killed import Job, Killer, killer
 from tests.engine.rig import Rig, When
 from tests.engine.standing import standing_checks
@@ -15,6 +15,7 @@ from tests.engine.stripe_side import AtStripe
 from tests.engine.test_boundaries import boundaries
 
 BOUNDARIES = boundaries(FLOWS[0])
+DIRECTLY = boundaries(DIRECT[0])
 
 
 @pytest.fixture(scope="module")
@@ -44,6 +45,20 @@ async def test_case_a20_whoever_is_killed_there_leaves_one_payment(
     assert world.row(invoice)["status"] == "paid"
     assert AtStripe(world).charges(invoice) == ["succeeded"]
     await standing_checks(world)
+
+
+@pytest.mark.parametrize("when", [When.BEFORE, When.AFTER])
+@pytest.mark.parametrize("point", DIRECTLY, ids=lambda point: f"{point[0]} #{point[1]}")
+async def test_case_a20_so_does_whoever_charges_directly(
+    direct: Rig, server: TwinServer, kills: Killer, point: tuple[str, int], when: When
+) -> None:
+    invoice = await direct.invoice()
+    job = Job(direct.conninfo, direct.scope.account_id, server.url, *point, when, "direct")
+    assert await kills.run(job) == signal.SIGKILL, "the charge did not come by this boundary"
+    await direct.recover()
+    assert direct.row(invoice)["status"] == "paid"
+    assert AtStripe(direct).charges(invoice) == ["succeeded"]
+    await standing_checks(direct)
 
 
 def test_there_are_boundaries_on_both_sides_of_the_confirm() -> None:
