@@ -95,6 +95,25 @@ async def test_a_gap_that_stripe_does_not_remember_is_said_once(world: Rig) -> N
     assert said.count("events.gap") == 2
 
 
+async def test_a_first_look_that_was_cut_is_no_gap(world: Rig) -> None:
+    """The cursor stands where it began, 30 days back, and time goes on."""
+    between(world, (EVENTS, refusal(500, type="api_error")))
+    await reads(world)
+    world.later(days=2)
+    await reads(world)
+    assert notices(world) == []
+
+
+async def test_a_first_look_that_was_cut_for_longer_than_stripe_remembers_is_one(
+    world: Rig,
+) -> None:
+    between(world, (EVENTS, refusal(500, type="api_error")))
+    await reads(world)
+    world.later(days=31)
+    await reads(world)
+    assert notices(world) == ["events.gap"]
+
+
 async def test_a_mode_that_is_not_connected_has_no_news(world: Rig) -> None:
     world.connected = False
     assert await reads(world) == Audited()

@@ -122,8 +122,8 @@ LOADS = (
       FROM numbered WHERE kind = 'paid' AND {kept}
     """,
     """
-    INSERT INTO anchorhold.event_cursor (account_id, livemode, stripe_account, read_to)
-    SELECT 'acc_ours', false, 'acct_1', now() - interval '40 days'
+    INSERT INTO anchorhold.event_cursor (account_id, livemode, stripe_account, read_to, read_at)
+    SELECT 'acc_ours', false, 'acct_1', now() - interval '40 days', now() - interval '40 days'
     """,
     """
     INSERT INTO anchorhold.refund

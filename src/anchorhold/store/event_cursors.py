@@ -12,7 +12,8 @@ from anchorhold.store.db import Db
 class Cursor:
     """All events that Stripe had made by `read_to` are rows of ours.
 
-    `began`: this is the first look, which goes back 30 days. `lost`: longer ago than Stripe lists.
+    `began`: this is the first look, which goes back 30 days. `lost`: longer ago than Stripe lists;
+    for one that never came further than its beginning, that beginning is longer ago.
     """
 
     read_to: datetime
@@ -32,15 +33,15 @@ WITH begun AS (
     ON CONFLICT DO NOTHING
     RETURNING read_to
 ), found AS (
-    SELECT read_to, true AS began FROM begun
+    SELECT read_to, true AS began, 1 AS times FROM begun
     UNION ALL
-    SELECT c.read_to, false
+    SELECT c.read_to, false, CASE WHEN c.read_at IS NULL THEN 2 ELSE 1 END
       FROM anchorhold.event_cursor c
      WHERE c.account_id = %(account_id)s AND c.livemode = %(livemode)s
        AND c.stripe_account = %(stripe_account)s
 )
 SELECT greatest(read_to, n.now - make_interval(days => %(days)s)) AS read_to, n.now, began,
-       NOT began AND read_to < n.now - make_interval(days => %(days)s) AS lost
+       NOT began AND read_to < n.now - make_interval(days => %(days)s * times) AS lost
   FROM found, (SELECT anchorhold.now() AS now) n
  LIMIT 1
 """
@@ -86,7 +87,8 @@ async def gap(db: Db, scope: Scope, stripe_account: str, *, notice_id: str) -> s
           FROM anchorhold.event_cursor c
          WHERE c.account_id = %(account_id)s AND c.livemode = %(livemode)s
            AND c.stripe_account = %(stripe_account)s
-           AND c.read_to < anchorhold.now() - make_interval(days => %(days)s)
+           AND c.read_to < anchorhold.now() - make_interval(
+               days => %(days)s * CASE WHEN c.read_at IS NULL THEN 2 ELSE 1 END)
         ON CONFLICT DO NOTHING
         RETURNING id
         """,

@@ -45,7 +45,7 @@ CREATE TABLE anchorhold.event_cursor (
     livemode       boolean NOT NULL,
     stripe_account text NOT NULL,
     read_to        timestamptz NOT NULL,
-    read_at        timestamptz NOT NULL DEFAULT anchorhold.now(),
+    read_at        timestamptz,
     PRIMARY KEY (account_id, livemode, stripe_account),
     FOREIGN KEY (account_id) REFERENCES anchorhold.account
 );
