@@ -1,4 +1,4 @@
-"""The demo in each mode: what the account is told, which times are safe, what is said at the end."""
+"""The demo in each mode: what the account is told, which times are safe, what is said."""
 
 from pathlib import Path
 

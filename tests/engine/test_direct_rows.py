@@ -31,6 +31,7 @@ from tests.engine.stripe_side import (
     end_debits,
     meanwhile,
     refusal,
+    sent_by,
     shows,
 )
 
@@ -464,3 +465,36 @@ async def test_an_operator_reads_which_row_waits_and_when_it_is_looked_at(direct
     seen = await explain(direct.deps(), direct.scope, invoice)
     assert [step.rule for step in seen.steps] == ["S11"]
     assert seen.standing.hold is HoldState.PARKED
+
+
+async def test_h15_another_stripe_account_is_a_refused_read(direct: Rig) -> None:
+    invoice = await crashed(direct, When.AFTER)
+    direct.stripe_account = "acct_another"
+    sent = creates(direct)
+    assert await swept(direct) == {"S15": 1}
+    assert sent == []
+    assert not left(direct, invoice).free
+
+
+async def test_h18_the_list_of_a_customer_on_a_test_clock_is_read_whole(direct: Rig) -> None:
+    """Its intents are dated by that clock, so a list since the claim shows none of them."""
+    invoice = await crashed(direct, When.AFTER)
+    lists = sent_by(direct, LIST)
+    between(
+        direct,
+        (LIST, shows({"object": "list", "data": [], "has_more": False})),
+        (CUSTOMER, shows({"object": "customer", "id": "cus_1", "test_clock": "clock_1"})),
+    )
+    assert await swept(direct) == {"S1": 1}
+    assert ["created" in request.query for request in lists] == [True, False]
+    await comes_to_rest(direct, invoice, "paid")
+
+
+@pytest.mark.parametrize("status", [401, 403, 404, 429, 500])
+async def test_case_a15_a_read_that_fails_fails_no_charge(direct: Rig, status: int) -> None:
+    invoice = await crashed(direct, When.AFTER)
+    between(direct, (LIST, refusal(status, type="invalid_request_error")))
+    before = left(direct, invoice)
+    await swept(direct)
+    assert left(direct, invoice) == before
+    await comes_to_rest(direct, invoice, "paid")

@@ -24,7 +24,7 @@ async def presumed(world: Rig, *, appears_s: float = DAY_S) -> InvoiceId:
     return invoice
 
 
-async def asked(world: Rig, invoice: InvoiceId) -> Code | None:
+async def asked(world: Rig, invoice: InvoiceId) -> object:
     """What an act on the invoice is refused with; None: it may go on."""
     connected = await world.deps().providers.of(world.scope)
     try:
