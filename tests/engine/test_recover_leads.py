@@ -130,6 +130,15 @@ async def lost_two(world: Rig) -> None:
     restore(world, saved)
 
 
+async def test_a_database_that_goes_away_leaves_no_lease_behind(world: Rig) -> None:
+    """The next one need not wait until the lease of this one ends."""
+    await lost_two(world)
+    gate = Gate(dies_at=("db recoveries.look_up", 1, When.LOST))
+    with pytest.raises(psycopg.OperationalError):
+        await ensure(world.deps(gate), world.scope)
+    await recovered(world)
+
+
 async def steps(world: Rig) -> list[tuple[str, int]]:
     """Every statement and call of a recovery, on rows of its own."""
     await lost_two(world)

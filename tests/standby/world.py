@@ -129,7 +129,7 @@ class Fleet:
             if await self.left() == 0:
                 return
             await asyncio.sleep(0.1)
-        raise AssertionError(f"{await self.left()} are left")
+        raise AssertionError(f"{await self.left()} are left: {self.log.lines[-9:]}")
 
     async def left(self) -> int:
         """Invoices that are open or held."""

@@ -7,6 +7,7 @@ changes nothing.
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
@@ -104,7 +105,7 @@ async def survey(
     if look is None or connected is None:
         raise Refusal(Code.STRIPE_KEY_MISSING)
     start = since or look.seen_at - timedelta(seconds=deps.timing.list_back_seconds)
-    reading = _Reading(deps, connected, scope, Counter(), told, acts=False)
+    reading = _Reading(deps, connected, scope, Counter(), told)
     try:
         for phase, begin in await _spans(deps, scope, start):
             after: str | None = None
@@ -118,24 +119,30 @@ async def survey(
     return Recovered(start, dict(reading.counts))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Reading:
-    """One process's reading of Stripe for a mode."""
+    """One process's reading of Stripe for a mode; `run` is its lease, None where it only looks."""
 
     deps: Deps
     connected: Connected
     scope: Scope
     counts: Counter[str]
     told: Told
-    acts: bool = True
+    run: Run | None = None
 
 
 async def _lead(reading: _Reading, run: Run) -> Recovered:
+    reading.run = run
     try:
-        led = await _read_all(reading, run)
+        run = await _read_all(reading, run)
+        return await _finish(reading, run)
     except StoppedError as stopped:
-        return await _stop(reading.deps, reading.scope, stopped.run or run, str(stopped))
-    return await _finish(reading, led)
+        return await _stop(reading.deps, reading.scope, reading.run, str(stopped))
+    except Exception as error:
+        # The database went away again, say: whoever comes next must not wait for the lease.
+        with suppress(Exception):
+            await _stop(reading.deps, reading.scope, reading.run, f"{type(error).__name__}")
+        raise
 
 
 async def _read_all(reading: _Reading, run: Run) -> Run:
@@ -145,13 +152,10 @@ async def _read_all(reading: _Reading, run: Run) -> Run:
             continue
         after = run.after if phase is run.phase else None
         while True:
-            try:
-                page = await _page(reading, phase, begin, after)
-                await _work_off(reading, phase, page.rows)
-            except StoppedError as stopped:
-                raise StoppedError(str(stopped), run) from stopped
+            page = await _page(reading, phase, begin, after)
+            await _work_off(reading, phase, page.rows)
             after = page.after
-            run = await _advance(reading, run, phase, after)
+            reading.run = run = await _advance(reading, run, phase, after)
             if after is None:
                 break
     return run
@@ -212,7 +216,7 @@ async def _settle(reading: _Reading, phase: Phase, intent: IntentView, standing:
             return
         intent, rule = shown, decide(shown, standing)
     reading.counts[rule.id] += 1
-    if reading.acts:
+    if reading.run is not None:
         await _act(reading, rule, intent, standing)
 
 
@@ -241,7 +245,7 @@ async def _advance(reading: _Reading, run: Run, phase: Phase, after: str | None)
         counts=dict(reading.counts),
     )
     if lease is None:
-        raise StoppedError("another process leads it now", run)
+        raise StoppedError("another process leads it now")
     return replace(run, lease_until=lease)
 
 

@@ -4,7 +4,7 @@ from anchorhold.domain.answer import Deadline, IntentView, Refused, Result, Show
 from anchorhold.domain.intent import IntentState
 from anchorhold.domain.invoice import InvoiceStatus
 from anchorhold.domain.payment import Source, Success
-from anchorhold.domain.recovering import Act, Rule, Run, Standing
+from anchorhold.domain.recovering import Act, Rule, Standing
 from anchorhold.domain.scope import Scope
 from anchorhold.engine.deps import Connected, Deps
 from anchorhold.store import lost_intents, payments, watches
@@ -16,11 +16,7 @@ NEVER_SHOWN = frozenset({400, 403, 404})
 
 
 class StoppedError(Exception):
-    """Stripe did not answer: the recovery is left for later, with the lease that it had."""
-
-    def __init__(self, why: str, run: Run | None = None) -> None:
-        super().__init__(why)
-        self.run = run
+    """Stripe did not answer: the recovery is left for later."""
 
 
 async def act(

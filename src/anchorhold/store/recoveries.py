@@ -19,7 +19,8 @@ from anchorhold.store.db import Db, only
 BEAT_S = 60.0
 SILENCE_S = 300.0
 """A start after so long without a commit of a worker may be one on an older copy of the data."""
-LEASE_S = 120.0
+LEASE_S = 60.0
+"""So long a mode stays closed when whoever led its recovery was killed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +142,7 @@ async def begin(
     since: datetime | None = None,
     lease_s: float = LEASE_S,
 ) -> Run | None:
-    """The caller leads the mode's recovery for two minutes; None: not due, or another leads it.
+    """The caller leads the mode's recovery for a minute; None: not due, or another leads it.
 
     One that was left by its leader goes on where it stopped; after another fail-over, or from an
     earlier `since`, it begins again. Reads from the last commit that is surely here, less `back_s`.
