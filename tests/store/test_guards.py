@@ -344,6 +344,7 @@ GUARDS: Mapping[str, tuple[str, ...]] = {
         "it was written off",
         "it is held",
         "it has an intent",
+        "it follows an intent",
         "the intent has its id",
         "the number is spent",
         "the intent is of another amount",

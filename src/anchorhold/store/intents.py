@@ -160,8 +160,8 @@ async def name(
     """The intent's id is committed and the intent is the invoice's live one, or None.
 
     Only where the row still waits for an id, the invoice is open, its hold NULL or the writer's
-    own, no other intent of it is live, and what is due is the row's amount (F1). No client secret
-    leaves before this row came back.
+    own, no other intent of it is live or followed, and what is due is the row's amount (F1). No
+    client secret leaves before this row came back.
     """
     return await db.one(
         """
@@ -171,6 +171,7 @@ async def name(
               FROM anchorhold.invoice i
              WHERE i.account_id = %(account_id)s AND i.livemode = %(livemode)s
                AND i.id = %(invoice_id)s AND i.status = 'open' AND i.intent_id IS NULL
+               AND i.followed_intent_id IS NULL
                AND (i.hold_until IS NULL OR (i.hold_until = %(hold_until)s
                                              AND i.hold_attempt = %(attempt_id)s))
                FOR UPDATE
