@@ -14,6 +14,7 @@ from anchorhold.domain.attempt import reference_of
 from anchorhold.sim.residuals import Presumed, Success, residual
 from anchorhold.sim.statements import statement
 from anchorhold.sim.world import World
+from anchorhold.twin.faults import FaultKind
 from anchorhold.twin.journal import Entry
 from anchorhold.twin.ledger import Ledger, Payment
 from anchorhold.twin.wire import Obj
@@ -24,8 +25,6 @@ DUPLICATE = "payment.duplicate_charge"
 PAYABLE = frozenset({"requires_payment_method", "requires_confirmation", "requires_action"})
 CLOSED = frozenset({"paid", "uncollectible", "void"})
 DAY_S = 86_400
-SAVED_FROM = 500
-"""A server error is saved under its key too."""
 INVOICE = "anchorhold_invoice_id"
 ATTEMPT = "anchorhold_attempt_id"
 
@@ -86,7 +85,7 @@ class Auditor:
         return any(
             entry.idempotency_key == key
             and entry.path == "/v1/payment_intents"
-            and (entry.executed or (entry.status or 0) >= SAVED_FROM)
+            and _has_its_key(entry)
             and world.clock() - entry.at < DAY_S
             for entry in world.twin.requests
         )
@@ -192,6 +191,11 @@ class Auditor:
         if violation not in self.violations:
             self.violations.append(violation)
             self._of_world().tell("AUDITOR", violation)
+
+
+def _has_its_key(entry: Entry) -> bool:
+    """Stripe keeps the key for this request: it ran, runs still, or ended in a server error."""
+    return entry.executed or entry.fault is FaultKind.LATE or (entry.status or 0) >= 500
 
 
 def rows_of(world: World) -> Rows:
