@@ -45,7 +45,7 @@ def test_the_mark_before_the_send_is_on_the_disk_so_claimed_sent_nothing() -> No
     assert trace_of(facts(AttemptState.CLAIMED), NOTHING, TIMING) is Trace.UNSENT
 
 
-@pytest.mark.parametrize("state", set(AttemptState) - RUNNING)
+@pytest.mark.parametrize("state", sorted(set(AttemptState) - RUNNING))
 def test_an_end_that_is_known_is_known(state: AttemptState) -> None:
     assert trace_of(facts(state), NOTHING, TIMING) is Trace.PROVEN
 
