@@ -30,6 +30,9 @@ from anchorhold.engine.direct_ends import ended, presumed
 from anchorhold.engine.fence import fence
 from anchorhold.store import checks, holds, payments
 
+SENT = frozenset({AttemptState.FAILED, AttemptState.PROCESSING})
+"""What only an attempt can be whose send is on record."""
+
 
 @dataclass(frozen=True, slots=True)
 class Checked:
@@ -220,8 +223,11 @@ async def _end(deps: Deps, facts: HoldFacts, end: End) -> None:
     """Clear by compare-and-set on everything that was read (H2, F8).
 
     A close, an amend or a final action whose owner died sent no charge and changed nothing: it
-    ends as `not_sent`, and the counter stays.
+    ends as `not_sent`, and the counter stays. A charge whose mark `sending` was lost with the tail
+    of the database has no key and no send to be declined by: Stripe's word is the invoice's alone.
     """
+    if facts.own.sent_at is None and end.state in SENT:
+        end = replace(end, state=AttemptState.SUPERSEDED)
     if facts.own.kind not in CHARGES:
         end = replace(
             end,
