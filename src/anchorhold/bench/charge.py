@@ -177,7 +177,9 @@ async def database_part(
     return DatabasePart(floor, single, batched)
 
 
-class _Silent:
+class Silent:
+    """The log of a measurement."""
+
     def info(self, event: str, **facts: object) -> None:
         """Nothing is said while it is measured."""
 
@@ -187,7 +189,9 @@ class _Silent:
 
 
 @dataclass(frozen=True, slots=True)
-class _One:
+class One:
+    """`Providers` of the only account."""
+
     connected: Connected
 
     async def of(self, scope: Scope) -> Connected | None:
@@ -197,9 +201,9 @@ class _One:
 
 async def whole_path(db: PoolDb, provider: Provider, seconds: float) -> Rate:
     """The engine's own charge, claims in batches as workers make them, against this provider."""
-    log: Log = _Silent()
+    log: Log = Silent()
     connected = Connected(provider, STRIPE_ACCOUNT, "fingerprint")
-    deps = Deps(db, _One(connected), TIMING, log, "bench")
+    deps = Deps(db, One(connected), TIMING, log, "bench")
 
     async def batch() -> int:
         claims = await holds.claim_due(db, SCOPE, TIMING, limit=BATCH, actor="bench")

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
+from anchorhold.bench import sweep
 from anchorhold.bench.charge import (
     BATCH,
     CONNECTIONS,
@@ -23,6 +24,7 @@ from anchorhold.bench.charge import (
     whole_path,
 )
 from anchorhold.bench.ground import Ground, ground
+from anchorhold.bench.sweep import Drained
 from anchorhold.domain.answer import IntentView, Shown
 from anchorhold.domain.ids import key_of
 from anchorhold.sim.in_memory import TwinTransport
@@ -31,12 +33,17 @@ from anchorhold.stripe.api import StripeProvider
 from anchorhold.stripe.breaker import Breaker
 from anchorhold.stripe.limiter import Limiter
 from anchorhold.stripe.transport import Transport
+from anchorhold.twin.faults import Rule
 from anchorhold.twin.server import run as run_twin
 from anchorhold.twin.world import SECRET_KEY, Twin
 
 DATABASE_BUDGET = 0.70
 CPU_BUDGET_MS = 2.0
+SWEEP_BUDGET = 0.90
+MEMORY_BUDGET = 0.10
 INTENTS_PER_SECOND = 900
+PORT = 8431
+BASE = f"http://127.0.0.1:{PORT}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +72,8 @@ class WholePath:
         return self.charge.cpu_ms - self.call.cpu_ms
 
 
-async def measure(seconds: int, rounds: int) -> list[Line]:
-    """All lines; takes about `rounds` times `seconds` times ten."""
+async def measure(seconds: int, rounds: int, stale: int) -> list[Line]:
+    """All lines; takes about `rounds` times `seconds` times ten, and `stale` holds' time."""
     with tempfile.TemporaryDirectory(prefix="anchorhold-bench-") as name:
         async with ground(Path(name), CONNECTIONS) as (place, db):
             statements = await statements_of_a_charge(place, db)
@@ -74,15 +81,33 @@ async def measure(seconds: int, rounds: int) -> list[Line]:
             memory = await _in_memory(place, db, seconds)
             async with _over_http() as provider:
                 http = await _whole(place, db, provider, "over HTTP", seconds)
-    return [*_database_lines(parts), *_path_lines(memory), *_path_lines(http)]
+            drained = await _sweep(place, db, stale)
+    paths = [*_path_lines(memory), *_path_lines(http)]
+    return [*_database_lines(parts), *paths, *_sweep_lines(drained)]
+
+
+async def _sweep(place: Ground, db: PoolDb, count: int) -> Drained:
+    """Stale holds are drained over HTTP, within a rate limit, by a Stripe that takes its time."""
+    limiter = Limiter(per_endpoint=sweep.RATE, per_account=4 * sweep.RATE)
+    async with _over_http((sweep.SLOW_READS,)) as provider:
+        made = [intent.id for intent in await _intents(provider, count)]
+        await sweep.make_stale(place, db, made)
+        transport = Transport(connections=sweep.LANES)
+        limited = _provider(transport, BASE, limiter)
+        try:
+            return await sweep.drain(db, limited, count)
+        finally:
+            await transport.close_async()
 
 
 async def _in_memory(place: Ground, db: PoolDb, seconds: int) -> WholePath:
     return await _whole(place, db, _provider(TwinTransport(Twin())), "twin in memory", seconds)
 
 
-def _provider(transport: Transport, base: str = "http://twin") -> StripeProvider:
-    limiter = Limiter(per_endpoint=1e6, per_account=1e6)
+def _provider(
+    transport: Transport, base: str = "http://twin", limiter: Limiter | None = None
+) -> StripeProvider:
+    limiter = limiter or Limiter(per_endpoint=1e6, per_account=1e6)
     return StripeProvider(SECRET_KEY, transport, breaker=Breaker(), limiter=limiter, base=base)
 
 
@@ -117,13 +142,14 @@ async def _intents(provider: StripeProvider, count: int) -> list[IntentView]:
 
 
 @asynccontextmanager
-async def _over_http() -> AsyncGenerator[StripeProvider]:
+async def _over_http(faults: tuple[Rule, ...] = ()) -> AsyncGenerator[StripeProvider]:
     """The twin in a process of its own, so that its CPU is not counted as ours."""
-    port = 8431
-    process = multiprocessing.get_context("spawn").Process(target=_serve, args=(port,), daemon=True)
+    process = multiprocessing.get_context("spawn").Process(
+        target=_serve, args=(PORT, faults), daemon=True
+    )
     process.start()
     transport = Transport(connections=TASKS)
-    provider = _provider(transport, f"http://127.0.0.1:{port}")
+    provider = _provider(transport, BASE)
     try:
         await _answering(provider)
         yield provider
@@ -141,8 +167,8 @@ async def _answering(provider: StripeProvider) -> None:
     raise RuntimeError("the twin does not answer")
 
 
-def _serve(port: int) -> None:
-    asyncio.run(run_twin(port=port))
+def _serve(port: int, faults: tuple[Rule, ...]) -> None:
+    asyncio.run(run_twin(port=port, faults=faults))
 
 
 def _database_lines(parts: list[DatabasePart]) -> list[Line]:
@@ -188,6 +214,30 @@ def _path_lines(path: WholePath) -> list[Line]:
             f"+{path.extra_cpu_ms:.2f} ms",
             f"at most +{CPU_BUDGET_MS} ms",
             path.extra_cpu_ms <= CPU_BUDGET_MS,
+        ),
+    ]
+
+
+def _sweep_lines(drained: Drained) -> list[Line]:
+    ratio = drained.per_second / sweep.RATE
+    grown = (drained.rss_after - drained.rss_before) / max(1, drained.rss_before)
+    delay = f"Stripe takes {sweep.LATENCY_S * 1000:.0f} ms"
+    return [
+        Line(
+            f"sweep of {drained.checks:,} stale holds in {drained.runs} runs, {delay}",
+            f"{drained.per_second:.1f}/s, each checked once",
+            f"{sweep.RATE:.0f}/s configured for the endpoint",
+            f"{ratio:.2f}",
+            f"at least {SWEEP_BUDGET}",
+            ratio >= SWEEP_BUDGET,
+        ),
+        Line(
+            "memory of the same process, from its start to its end",
+            f"{drained.rss_after / 1e6:.1f} MB",
+            f"{drained.rss_before / 1e6:.1f} MB at the start",
+            f"{grown:+.1%}",
+            f"at most +{MEMORY_BUDGET:.0%}",
+            grown <= MEMORY_BUDGET,
         ),
     ]
 

@@ -1,4 +1,4 @@
-"""`anchorhold bench`: the charge path beside pgbench and the bare Stripe call."""
+"""`anchorhold bench`: the charge path beside pgbench and the bare call, and the sweep."""
 
 import json
 from dataclasses import asdict
@@ -15,7 +15,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 HELP = """Measure the product beside its floor, on one server in one run.
 
-It loads both cores for about two minutes and uses a database of its own. Exit code 6 when a
+It loads both cores for about four minutes and uses a database of its own. Exit code 6 when a
 budget is not met.
 
 \b
@@ -30,6 +30,7 @@ def bench(
     *,
     seconds: Annotated[int, typer.Option(min=1, max=60, help="How long each step runs.")] = 8,
     rounds: Annotated[int, typer.Option(min=1, max=9, help="Medians of so many.")] = 3,
+    stale: Annotated[int, typer.Option(min=100, help="How many holds the sweep drains.")] = 10_000,
     write: Annotated[Path | None, typer.Option(help="Write the results to this page.")] = None,
     output: Annotated[str, typer.Option(help="table or json")] = "table",
 ) -> int:
@@ -38,7 +39,7 @@ def bench(
 
     from anchorhold.bench import run  # noqa: PLC0415 - nor this
 
-    lines = uvloop.run(run.measure(seconds, rounds))
+    lines = uvloop.run(run.measure(seconds, rounds, stale))
     if write is not None:
         write.write_text(run.markdown(lines, seconds, rounds), encoding="utf-8")
     if output == "json":

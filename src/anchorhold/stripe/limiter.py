@@ -13,16 +13,18 @@ from aiolimiter import AsyncLimiter
 
 from anchorhold.domain.answer import Deadline, Refused, Result
 
-BURST_SHARE = 0.08  # of the limit may leave at once; the rest of a second is spread out
+BURST_SHARE = 0.04  # of the limit may leave at once; the rest of a second is spread out
+BURST = 2.0  # but two may if they are no more than this share: of one alone, each delay is lost
+BURST_SHARE_MAX = 0.08
 FIRST_REST_S = 1.0
 LONGEST_REST_S = 30.0
 
 
 def bucket(per_second: float) -> AsyncLimiter:
     """A bucket that lets through at most `per_second` calls in any second."""
-    burst = max(1.0, per_second * BURST_SHARE)
-    rate = per_second * (1 - BURST_SHARE)
-    return AsyncLimiter(burst, burst / rate)
+    burst = max(per_second * BURST_SHARE, min(BURST, per_second * BURST_SHARE_MAX))
+    rate = per_second - burst
+    return AsyncLimiter(max(1.0, burst), max(1.0, burst) / rate)
 
 
 class Queue:
