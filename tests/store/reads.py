@@ -67,6 +67,11 @@ async def _oldest_live(db: Db, scope: Scope) -> bool:
     return await recoveries.oldest_live(db, scope) is not None
 
 
+async def _trial(db: Db, scope: Scope) -> str | None:
+    due = await messages.trial(db, scope, EndpointId("whe_trial"))
+    return due.url if due else None
+
+
 ANY = InvoiceFilter()
 
 # fmt: off
@@ -128,8 +133,7 @@ READS = (
         db, scope, invoice_id=None), 0),
     _read("views_notices.one", lambda db, scope: views_notices.one(db, scope, news.NTC)),
     _read("views_payments.one", lambda db, scope: views_payments.one(db, scope, PI)),
-    _read("messages.trial", lambda db, scope: messages.trial(
-        db, scope, EndpointId("whe_trial")), nothing=None),
+    _read("messages.trial", _trial),
     _read("endpoints.all_of", endpoints.all_of, []),
     _read("signing_secrets.all_of", signing_secrets.all_of, []),
     _read("views_webhooks.deliveries", lambda db, scope: views_webhooks.deliveries(

@@ -156,6 +156,8 @@ COMMITS = """
 WATCHED = (
     "account", "connection", "customer", "stripe_customer", "invoice", "intent", "attempt",
     "payment", "notice", "journal", "event", "event_cursor", "refund", "recovery",
+    "credit_balance", "credit_entry", "webhook_endpoint", "message", "webhook_delivery",
+    "webhook_try", "signing_secret", "event_delivery",
 )  # fmt: skip
 
 
@@ -165,7 +167,7 @@ async def test_only_the_re_check_does_not_wait_for_the_disk(fresh_database: str)
         made.any_sql(COMMITS)
         for table in WATCHED:
             made.any_sql(
-                f"CREATE CONSTRAINT TRIGGER commits AFTER INSERT OR UPDATE ON anchorhold.{table} "
+                f"CREATE CONSTRAINT TRIGGER commits AFTER INSERT OR UPDATE OR DELETE ON anchorhold.{table} "
                 "DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.commits()"
             )
         settings = {write.function: await _setting(made.apart(), write) for write in WRITES}
