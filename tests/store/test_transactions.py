@@ -167,8 +167,9 @@ async def test_only_the_re_check_does_not_wait_for_the_disk(fresh_database: str)
         made.any_sql(COMMITS)
         for table in WATCHED:
             made.any_sql(
-                "CREATE CONSTRAINT TRIGGER commits AFTER INSERT OR UPDATE OR DELETE "
-                f"ON anchorhold.{table} DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.commits()"
+                "CREATE CONSTRAINT TRIGGER commits "
+                f"AFTER INSERT OR UPDATE OR DELETE ON anchorhold.{table} "
+                "DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.commits()"
             )
         settings = {write.function: await _setting(made.apart(), write) for write in WRITES}
     assert {function for function, found in settings.items() if found != {"on"}} == {
