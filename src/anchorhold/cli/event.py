@@ -62,9 +62,7 @@ async def secret(
     *,
     hours: Annotated[
         int,
-        typer.Option(
-            "--hours", min=0, max=168, help="So long the one before counts as well."
-        ),
+        typer.Option("--hours", min=0, max=168, help="So long the one before counts as well."),
     ] = 24,
 ) -> None:
     """Believe what Stripe signs with this secret (whsec_…), from a prompt or standard input.
