@@ -214,11 +214,14 @@ class Tasks:
         deps, stop = self._shift.deps, self._shift.stop
         async with gate:
             checking = check(deps, scope, wake=self.wake, meter=self._shift.meter)
-            for work in (checking, tick(deps, scope)):
+            for work in (checking, self._look_through(scope)):
                 try:
                     await stop.unless(work)
                 except Exception:  # the other accounts have their tick
                     deps.log.error("tick.failed", account=scope.account_id, exc_info=True)
+
+    async def _look_through(self, scope: Scope) -> None:
+        self._shift.meter.swept((await tick(self._shift.deps, scope)).swept)
 
     async def news(self, *, account_id: str, livemode: bool) -> None:
         """The events of the account and mode that wait for their effect."""
