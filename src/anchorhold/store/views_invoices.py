@@ -62,7 +62,8 @@ _SELECT = """
                     WHEN i.followed_intent_id IS NOT NULL THEN 'following'
                     ELSE 'none' END AS hold,
                i.hold_until, i.hold_attempt, a.kind AS hold_attempt_kind,
-               a.state AS hold_attempt_state, a.charge_mode AS hold_charge_mode, a.actor AS hold_actor, a.claimed_at AS held_since,
+               a.state AS hold_attempt_state, a.charge_mode AS hold_charge_mode,
+               a.actor AS hold_actor, a.claimed_at AS held_since,
                i.provider_synced_at, i.intent_id, i.followed_intent_id, i.followed_at,
                i.due_at, i.next_attempt_at, i.created_at, i.paid_at, clock.now
           FROM anchorhold.invoice i
