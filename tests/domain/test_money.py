@@ -7,6 +7,7 @@ from iso4217 import Currency as Iso
 
 from anchorhold.domain.currencies import TABLE, Currency, Rule, currency
 from anchorhold.domain.money import Money
+from anchorhold.domain.refusal_kinds import Coded
 from anchorhold.domain.refusals import Code, Refusal
 
 WITHDRAWN_BY_ISO = {"ang", "bgn", "std"}
@@ -23,7 +24,7 @@ def money(text: str) -> Money:
     return Money.parse(amount, code)
 
 
-def refused(amount: str, code: str) -> Code:
+def refused(amount: str, code: str) -> Coded:
     with pytest.raises(Refusal) as no:
         Money.parse(amount, code)
     return no.value.code

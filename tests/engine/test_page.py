@@ -7,6 +7,7 @@ import pytest
 from typing_extensions import override
 
 from anchorhold.domain.ids import INVOICE, InvoiceId
+from anchorhold.domain.refusal_kinds import Coded
 from anchorhold.domain.refusals import Code, Refusal
 from anchorhold.engine.close import void
 from anchorhold.engine.page import Page, PageState, open_page
@@ -24,7 +25,7 @@ async def opened(world: Rig, invoice: InvoiceId) -> Page:
     return await open_page(world.deps(), world.scope, invoice)
 
 
-async def refused(world: Rig, invoice: InvoiceId) -> Code:
+async def refused(world: Rig, invoice: InvoiceId) -> Coded:
     with pytest.raises(Refusal) as caught:
         await opened(world, invoice)
     return caught.value.code

@@ -9,6 +9,7 @@ import pytest
 
 from anchorhold.domain.ids import InvoiceId, PaymentId
 from anchorhold.domain.refund import REFUND, RefundState
+from anchorhold.domain.refusal_kinds import Coded
 from anchorhold.domain.refusals import Code, Refusal
 from anchorhold.engine.refunds import Refunded, refund
 from anchorhold.twin import acts
@@ -57,7 +58,7 @@ def refunded(world: Rig) -> int:
     return int(amount)
 
 
-async def refuses(world: Rig, payment: PaymentId, amount: int | None = None) -> Code:
+async def refuses(world: Rig, payment: PaymentId, amount: int | None = None) -> Coded:
     with pytest.raises(Refusal) as refused:
         await gives_back(world, payment, amount)
     return refused.value.code
