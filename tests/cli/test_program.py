@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 
+import psycopg
 import pytest
 import typer
 
@@ -128,6 +129,28 @@ def test_an_unexpected_error_is_one_line_and_exit_code_1(
     ran = bare.run("rules")
     assert (ran.code, len(ran.err.splitlines())) == (1, 1)
     assert "RuntimeError: a wheel fell off [internal_error] Run it again with --debug" in ran.err
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        psycopg.errors.AdminShutdown("terminating connection due to administrator command"),
+        psycopg.errors.ReadOnlySqlTransaction("cannot execute UPDATE in a read-only transaction"),
+        psycopg.OperationalError("server closed the connection unexpectedly\n\tThis probably"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_a_database_that_breaks_off_is_said_with_what_is_not_known(
+    bare: Desk, monkeypatch: pytest.MonkeyPatch, error: psycopg.Error
+) -> None:
+    def broken(_name: str) -> typer.Typer:
+        raise error
+
+    monkeypatch.setattr(nouns, "load", broken)
+    ran = bare.run("rules")
+    assert (ran.code, len(ran.err.splitlines())) == (5, 1)
+    assert "the last step may have been done" in ran.err
+    assert "[database_unreachable]" in ran.err
 
 
 def test_debug_shows_the_traceback(bare: Desk, monkeypatch: pytest.MonkeyPatch) -> None:

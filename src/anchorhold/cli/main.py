@@ -117,10 +117,18 @@ def _wrong_usage(wrong: TyperException) -> int:
 def _unexpected(error: Exception, *, debug: bool) -> int:
     if debug:
         traceback.print_exception(error)
+    if "psycopg" in sys.modules and (refusal := _of_database(error)):
+        return _refused(refusal)
     words = " ".join(str(error).split()) or "no further words"
     advice = "" if debug else " Run it again with --debug to see where."
     line = f"Something unexpected went wrong: {type(error).__name__}: {words[:300]}"
     return _say("error", f"{line} [internal_error]{advice}", Exit.FAILED)
+
+
+def _of_database(error: Exception) -> Refusal | None:
+    from anchorhold.store.db import broken_off  # noqa: PLC0415 - the help needs no database
+
+    return broken_off(error)
 
 
 def _say(label: str, line: str, code: int) -> int:

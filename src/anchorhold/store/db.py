@@ -195,5 +195,17 @@ def probe(conninfo: str) -> None:
         raise Refusal(code, reason=facts[-1]) from error
 
 
+def broken_off(error: Exception) -> Refusal | None:
+    """What to say when a statement ended so: nobody knows whether it had its effect.
+
+    Also for a server that only reads (a standby). None for every other error, which is a bug.
+    """
+    if not isinstance(error, psycopg.OperationalError | errors.ReadOnlySqlTransaction):
+        return None
+    said = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
+    reason = f"it broke off in the middle, when the last step may have been done ({said})"
+    return Refusal(Code.DATABASE_UNREACHABLE, reason=reason)
+
+
 PASSWORD_WRONG = ("password authentication failed", "no password supplied")
 """What PostgreSQL and libpq say about a user or a password that does not fit."""
