@@ -8,7 +8,7 @@ is sent again under the same key, while Stripe keeps it.
 from collections import Counter
 from dataclasses import dataclass
 
-from anchorhold.domain.answer import Refused, Shown
+from anchorhold.domain.answer import NothingSent, Refused, Result, Shown, Unclear
 from anchorhold.domain.ids import PaymentId, RefundId, key_of
 from anchorhold.domain.intent import METADATA_ACCOUNT, METADATA_INVOICE
 from anchorhold.domain.notices import SETTLED_BY_REFUND
@@ -118,12 +118,23 @@ async def _begin(
     return row
 
 
+def _words(answer: Result[RefundView]) -> str:
+    """The answer as a person and the log have it."""
+    match answer:
+        case Shown(value=refund):
+            return refund.status.value
+        case Refused(message=message):
+            return message
+        case NothingSent(cause=cause) | Unclear(cause=cause):
+            return cause.value.replace("_", " ")
+
+
 async def _send(deps: Deps, connected: Connected, scope: Scope, row: RefundRow) -> Refunded:
     """The request was sent, once; its answer decides by the table, and the list says the rest."""
     deadline = connected.provider.deadline(deps.timing.deadline_collect_seconds)
     answer = await connected.provider.create_refund(row.params, row.idempotency_key, deadline)
     rule = read(answer)
-    said = answer.message if isinstance(answer, Refused) else str(answer)
+    said = _words(answer)
     deps.log.info("refund.answered", refund=row.id, rule=rule.id, said=said)
     if rule.after in {After.LIST, After.ASK, After.DONE_BEFORE, After.DISPUTED}:
         await refresh(deps, connected, scope, row.intent_id)
