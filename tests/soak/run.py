@@ -148,7 +148,7 @@ async def _under_trouble(
     began = time.monotonic()
     random = Random(scene.seed)
     trouble = asyncio.create_task(make(ground, random, scene))
-    enough = max(2, scene.charges // 100)
+    enough = max(2, scene.charges // 50)
     while time.monotonic() < began + scene.charging_s and not trouble.done():
         await asyncio.sleep(POLL_S)
         if supervising.done():

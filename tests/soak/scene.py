@@ -38,6 +38,8 @@ class Scene:
     durable: bool = True
     """Whether PostgreSQL waits for the disk; without, it still survives each kill."""
     per_s: float = 60
+    acts: int = 400
+    """About so many acts of trouble, spread over the charges."""
     pause_s: float = 1.0
     """Between two acts of trouble, on average, at the least."""
     idle_s: float = 10.0
@@ -65,7 +67,7 @@ class Scene:
     @property
     def charges_per_act(self) -> int:
         """So many charges have ended since the last act of trouble when the next one comes."""
-        return max(5, self.charges // 400)
+        return max(5, self.charges // self.acts)
 
 
 def faults() -> tuple[Rule, ...]:

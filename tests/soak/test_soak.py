@@ -68,7 +68,7 @@ WRONG = {
 def soaked(tmp_path_factory: pytest.TempPathFactory) -> Soaked:
     """Two hundred charges."""
     folder = tmp_path_factory.mktemp("soak")
-    scene = Scene(3, 200, 3, folder, durable=False, per_s=60, pause_s=0.3)
+    scene = Scene(3, 200, 3, folder, durable=False, per_s=60, acts=16, pause_s=0.3)
     return asyncio.run(soak(scene, lambda _line: None))
 
 
