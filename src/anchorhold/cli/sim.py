@@ -1,5 +1,6 @@
 """`anchorhold sim`: run, replay, story, planted."""
 
+import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
@@ -239,8 +240,12 @@ def planted_bugs(
 
     Exit code 6 when one is not found.
     """
+    hunted: list[planted.Hunt] = []
     with ground() as made:
-        hunted = list(planted.hunts(made))
+        for one in planted.hunts(made):
+            hunted.append(one)
+            came_to = f"after {one.worlds} worlds" if one.found else "not found"
+            print(f"{one.bug.name}: {came_to}", file=sys.stderr, flush=True)
     page = planted.page(hunted)
     if write is not None:
         write.write_text(page, "utf-8")

@@ -266,6 +266,18 @@ def _closed_is_closed(auditor: Auditor, rows: Rows) -> Iterator[str]:
             yield "I3: a closed invoice can still be paid"
 
 
+def _nothing_paid_is_closed(auditor: Auditor, rows: Rows) -> Iterator[str]:
+    """What closes for good looks first; a write-off may look afterwards."""
+    elsewhere = {one["invoice_id"] for one in rows["payments"] if one["stripe_intent_id"] is None}
+    stands = auditor.standing()
+    for invoice in rows["invoices"]:
+        for_good = invoice["status"] == "void" or invoice["id"] in elsewhere
+        if for_good and invoice["closed_at"] is not None:
+            for _, payment in stands.get(invoice["id"], ()):
+                if payment.created + 1 < invoice["closed_at"]:
+                    yield "I3: an invoice was closed for good after Stripe was paid for it"
+
+
 CHECKS: tuple[Callable[[Auditor, Rows], Iterator[str]], ...] = (
     _every_success_is_recorded_once,
     _paid_is_paid,
@@ -273,5 +285,6 @@ CHECKS: tuple[Callable[[Auditor, Rows], Iterator[str]], ...] = (
     _every_hold_ends,
     _ends_are_true,
     _closed_is_closed,
+    _nothing_paid_is_closed,
 )
 """What has to be so when nothing breaks any more."""

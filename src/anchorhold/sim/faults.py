@@ -28,7 +28,13 @@ ENDPOINTS = {
 }
 """Where requests break; charges most often."""
 
-KINDS = tuple(FaultKind)
+LATE = (FaultKind.LATE, FaultKind.ERROR_500_LATE_EFFECT)
+KINDS = {
+    Mode.PREPARED: tuple(FaultKind),
+    Mode.DIRECT: (*FaultKind, *LATE * 4),
+    Mode.ADR: (*FaultKind, *LATE * 4),
+}
+"""What breaks; late executions are what direct mode is about."""
 RULES_MOST = 3
 CALLS_MOST = 2
 SECONDS = (0, 2, 40, 400, 2000, 20_000, 100_000)
@@ -40,7 +46,7 @@ def at_stripe(random: Random, mode: Mode, *, cold: bool) -> list[Rule]:
     endpoints = ENDPOINTS[mode] + (SETS_UP if cold else ())
     return [
         Rule(
-            random.choice(KINDS),
+            random.choice(KINDS[mode]),
             random.choice(endpoints),
             frozenset({random.randint(1, CALLS_MOST)}),
             seconds=random.choice(SECONDS),

@@ -92,7 +92,7 @@ async def webhook(world: World, actor: str, move: Move) -> object:
     """One of Stripe's events is delivered; which one is late, doubled or lost, the dice say."""
     told = list(world.twin.accounts[0].events)
     connected = await world.of(world.scope)
-    if not told or connected is None:
+    if not told or connected is None or world.setting.deaf:
         return "nothing to tell"
     event = views.news(told[move.number % len(told)])
     rule = await news.take(world.deps(actor), connected, world.scope, event)

@@ -43,6 +43,7 @@ class Script:
             "mode": self.setting.mode.value,
             "methods": list(self.setting.methods),
             "cold": self.setting.cold,
+            "deaf": self.setting.deaf,
             "rules": [rule.shown() for rule in self.setting.rules],
             "moves": [asdict(move) for move in self.moves],
         }

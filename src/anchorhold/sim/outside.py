@@ -123,7 +123,7 @@ def customer_is_deleted(world: World) -> None:
 
 def key_state(world: World, state: KeyState) -> None:
     """Stripe accepts the secret key, or it does not."""
-    world.twin.add_key(SECRET_KEY, state=state)
+    world.twin.add_key(SECRET_KEY, state=state, denied=world.denied)
     world.tell("Stripe", f"the secret key is {state.value}")
 
 

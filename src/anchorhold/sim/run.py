@@ -40,6 +40,13 @@ STEPS_MOST: Final = 4000
 FIRST: Final = (1860, 1860, 93_600)
 ROUNDS: Final = (93_600,) * 10
 """Seconds until each visit of those who come when nothing breaks any more: longer than any wait."""
+LATE: Final = {
+    Mode.PREPARED: (0, 0, 0, 1),
+    Mode.DIRECT: (0, 1, 2, 3),
+    Mode.ADR: (0, 1, 2, 3),
+}
+"""Before which visit Stripe carries out what it has put off."""
+VISITORS: Final = ("tick", "preparer", "worker")
 THOROUGH: Final = 0.25
 """How many worlds get one more visit when all is quiet, which may change nothing (I7)."""
 OBSERVED: Final = 20
@@ -190,6 +197,9 @@ def _begin(game: _Play) -> None:
     state = "to be set up" if of.cold else "prepared"
     world.tell("import", f"invoices to be charged with {', '.join(of.methods)}: {state}")
     outside.allow_mandates(world)
+    if of.deaf:
+        outside.key_state(world, KeyState.VALID)
+        world.tell("Stripe", "tells of no event, ever")
     world.twin.faults.replace(of.rules, of.seed)
     for rule in of.rules:
         world.tell("Stripe", f"call {min(rule.calls)} of {rule.endpoint} will be {rule.kind.value}")
@@ -304,8 +314,6 @@ def _calm(game: _Play) -> Playing[Rows]:
     for process in cast.living:
         process.frozen = False
     yield from _finish(game, random)
-    outside.stripe_catches_up(world)
-    outside.banks_speak(world)
     settled = yield from _settles(game, random)
     if not settled:
         game.auditor.found("I7: each visit changes something, without an end")
@@ -315,14 +323,22 @@ def _calm(game: _Play) -> Playing[Rows]:
 
 
 def _settles(game: _Play, random: Random) -> Playing[bool]:
-    """Everything has come to its end; in a share of the worlds one more visit changed nothing."""
+    """Everything has come to its end; in a share of the worlds one more visit changed nothing.
+
+    What Stripe has put off it carries out before one of the first visits.
+    """
     world, before = game.cast.world, None
     thorough = random.random() < THOROUGH
-    for seconds in (random.choice(FIRST), *ROUNDS):
+    late = random.choice(LATE[world.setting.mode]) if world.twin.next_due() is not None else 0
+    for number, seconds in enumerate((random.choice(FIRST), *ROUNDS)):
+        if number == late:
+            outside.stripe_catches_up(world)
+            outside.banks_speak(world)
         yield from _visit(game, random, seconds)
         rows = rows_of(world)
         after = (rows, len(world.twin.accounts[0].events))
-        if before == after or not (thorough or game.auditor.objects_to(rows)):
+        quiet = before == after or not (thorough or game.auditor.objects_to(rows))
+        if quiet and number >= late:
             return True
         before = after
     return False
@@ -334,7 +350,7 @@ def _visit(game: _Play, random: Random, seconds: float) -> Playing[None]:
     world.later(seconds)
     outside.banks_speak(world)
     world.alarms.clear()
-    for kind in ("tick", "preparer", "worker"):
+    for kind in random.sample(VISITORS, k=len(VISITORS)):
         game.cast.enter(Move("comes", f"{kind} {game.cast.begun + 1}"))
         yield from _finish(game, random)
 

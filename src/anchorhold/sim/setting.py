@@ -19,6 +19,8 @@ METHODS: Final = (
 """What invoices are charged with: cards that pay, decline, want the customer; bank debits."""
 COLD: Final = 0.2
 """How many worlds begin before anything is set up at Stripe."""
+DEAF: Final = 0.2
+"""How many worlds in prepared mode hear of no event: there all is found by id (section 7, F9)."""
 HARMS_MOST: Final = 4
 
 
@@ -32,6 +34,8 @@ class Setting:
     cold: bool
     rules: tuple[Rule, ...]
     harms: int
+    deaf: bool = False
+    """No event of Stripe's is ever heard of: no webhook comes, and the key may not list them."""
 
     def without_rule(self, at: int) -> "Setting":
         """The same without one broken request."""
@@ -45,4 +49,6 @@ def drawn(seed: int, mode: Mode) -> Setting:
     methods = tuple(random.choice(METHODS) for _ in range(count))
     cold = random.random() < COLD
     rules = tuple(faults.at_stripe(random, mode, cold=cold))
-    return Setting(seed, mode, methods, cold, rules, random.randint(0, HARMS_MOST))
+    harms = random.randint(0, HARMS_MOST)
+    deaf = mode is Mode.PREPARED and random.random() < DEAF
+    return Setting(seed, mode, methods, cold, rules, harms, deaf=deaf)

@@ -76,6 +76,8 @@ class World:
         self.story: list[Line] = []
         self.invoices: list[InvoiceId] = []
         self.connected = True
+        self.denied = ("GET /v1/events*",) if setting.deaf else ()
+        """What the key may not ask for, ever."""
         self.secrets: list[tuple[InvoiceId, str, str]] = []
         """What pages have handed out, for ever: the invoice, its intent, the secret."""
         self.shields: dict[str, Shield] = {}

@@ -2,7 +2,7 @@
 SELECT jsonb_build_object(
     'invoices', (SELECT coalesce(jsonb_agg(jsonb_build_object(
             'id', id, 'status', status, 'payment_status', payment_status, 'amount_due', amount_due,
-            'amount_paid', amount_paid, 'charge_seq', charge_seq, 'hold_attempt', hold_attempt,
+            'amount_paid', amount_paid, 'closed_at', extract(epoch FROM closed_at), 'charge_seq', charge_seq, 'hold_attempt', hold_attempt,
             'intent_id', intent_id, 'followed_intent_id', followed_intent_id,
             'blocked_reason', blocked_reason, 'collection', collection) ORDER BY id), '[]')
           FROM anchorhold.invoice
