@@ -46,7 +46,7 @@ WRONG = {
         CLEAN, attempts=[ATTEMPT._replace(state="not_sent")]
     ),
     "I9: sent without a committed trace": replace(CLEAN, attempts=[]),
-    "I4: sent after the hold": replace(CLEAN, charges=[{**CONFIRM, "at": 103.2}]),
+    "I4: sent after the hold": replace(CLEAN, charges=[{**CONFIRM, "at": 103.6}]),
     "I3: a closed invoice can still be paid": replace(
         CLEAN,
         named=frozenset({"pi_2"}),
@@ -149,6 +149,7 @@ async def test_a_wire_breaks_as_it_should(trouble: str) -> None:
     writer.close()
 
 
+@pytest.mark.xdist_group("demo")
 def test_a_soak_leaves_its_files_where_it_was_told(soaked: Soaked) -> None:
     folder: Path = soaked.scene.folder
     assert {one.name for one in folder.iterdir()} >= {"postgres", "workers.log"}

@@ -156,7 +156,7 @@ async def test(
         show_one(call, row.id, data, screen)
 
 
-@verb(app, "enable", "anchorhold webhook enable whe_…", "anchorhold webhook list")
+@verb(app, "enable", "anchorhold webhook enable whe_…", "anchorhold webhook enable URL -o json")
 async def enable(
     call: Call, endpoint: Annotated[str, typer.Argument(metavar="ENDPOINT", help="Its id.")]
 ) -> None:
@@ -205,7 +205,7 @@ async def deliveries(
         await show_list(call, listing(desk, to, state, flags))
 
 
-@verb(app, "resend", "anchorhold webhook resend dlv_…", "anchorhold webhook deliveries")
+@verb(app, "resend", "anchorhold webhook resend dlv_…", "anchorhold webhook resend dlv_… --live")
 async def resend(
     call: Call, delivery: Annotated[str, typer.Argument(metavar="DELIVERY", help="Its id.")]
 ) -> None:
