@@ -81,7 +81,7 @@ SENTENCES: Final[Mapping[str, str]] = {
     "{reason}",
     "page.opened": "the payment page was opened; PaymentIntent {stripe_intent_id} can be paid",
     "hold.kept": "asked Stripe and kept the hold{why}",
-    "intent.recovered": "PaymentIntent {stripe_intent_id}, which the database had lost, was found at "
+    "intent.recovered": "PaymentIntent {stripe_intent_id}, lost by the database, was found at "
     "Stripe (number {number})",
     "following.began": "PaymentIntent {stripe_intent_id} is followed from now on",
     "following.ended": "the followed PaymentIntent ended without money: {declined}",
