@@ -65,7 +65,7 @@ ENDINGS: Mapping[str, str] = {
     "pm_card_authenticationRequired": "needs_customer",
 }
 """How an invoice ends that is charged to such a card."""
-CLOCKS_S = 0.1
+CLOCKS_S = 0.5
 
 
 class Attempt(NamedTuple):
@@ -103,6 +103,8 @@ class Evidence:
     """
     touched: frozenset[str] = frozenset()
     """Invoices that operators closed or changed, or tried to."""
+    slowest_s: float = STALL_S
+    """How long a request that was sent in time may have been on its way."""
     rewound: int = 0
     """How often the database lost its last commits."""
     paid_elsewhere: frozenset[str] = frozenset()
@@ -136,6 +138,7 @@ async def gather(database: Database, stripe: StripeSide, *, direct: bool) -> Evi
         at_stripe=await stripe.payments(),
         charges=[one for one in requests if takes_money(one, direct=direct)],
         direct=direct,
+        slowest_s=stripe.slowest_s,
         rewound=database.rewound,
         intents=await stripe.intents(),
         named=frozenset(id_ for (id_,) in await database.rows(NAMED)),
@@ -217,7 +220,7 @@ def _without_a_trace(evidence: Evidence) -> Iterator[str]:
 
 
 def _after_the_hold(evidence: Evidence) -> Iterator[str]:
-    """Arrived at Stripe later than the hold and the longest stall of the network allow.
+    """Arrived at Stripe later than the hold and the slowest passage allow.
 
     A fence goes out under a hold of its own, so nothing is said about direct mode.
     """
@@ -228,7 +231,7 @@ def _after_the_hold(evidence: Evidence) -> Iterator[str]:
         ends[one.key] = max(one.hold_until, ends.get(one.key, 0))
     for request in evidence.charges:
         end = ends.get(str(request["idempotency_key"]))
-        if end is not None and request["at"] > end + STALL_S + CLOCKS_S:
+        if end is not None and request["at"] > end + evidence.slowest_s + CLOCKS_S:
             yield f"request {request['number']} came {request['at'] - end:.1f} s after its hold"
 
 

@@ -32,6 +32,7 @@ def as_json(soaked: Soaked) -> dict[str, Any]:
         "notices": dict(soaked.audit.notices),
         "trouble_s": soaked.trouble_s,
         "quiet_after_s": soaked.quiet_after_s,
+        "slowest_passage_s": soaked.slowest_s,
     }
 
 

@@ -55,6 +55,8 @@ class Soaked:
     asked_operator: int
     trouble_s: float
     quiet_after_s: float
+    slowest_s: float
+    """The slowest passage to Stripe."""
 
     @property
     def clean(self) -> bool:
@@ -73,13 +75,15 @@ async def soak(scene: Scene, tell: Tell) -> Soaked:
         await ground.stripe.faults(faults())
         await ground.workers.start()
         supervising = asyncio.create_task(ground.workers.supervise())
+        measuring = asyncio.create_task(ground.stripe.measure(ground.to_stripe.port))
         try:
             trouble_s = await _under_trouble(scene, ground, tell, supervising)
             quiet_after_s = await _rest(scene, ground, tell)
             asked = await _ask_the_operator(scene, ground, env, tell)
         finally:
-            supervising.cancel()
-            await asyncio.gather(supervising, return_exceptions=True)
+            for task in (supervising, measuring):
+                task.cancel()
+            await asyncio.gather(supervising, measuring, return_exceptions=True)
             await ground.workers.stop()
         audit, requests = await _audit(ground, env, direct=scene.charge_mode == "direct")
         return Soaked(
@@ -93,6 +97,7 @@ async def soak(scene: Scene, tell: Tell) -> Soaked:
             asked_operator=asked,
             trouble_s=round(trouble_s, 1),
             quiet_after_s=round(quiet_after_s, 1),
+            slowest_s=round(ground.stripe.slowest_s, 1),
         )
 
 

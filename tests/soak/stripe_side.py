@@ -4,6 +4,7 @@ import asyncio
 import re
 import sys
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, Self
 
@@ -14,12 +15,15 @@ from anchorhold.twin.faults import Rule
 from anchorhold.twin.ledger import Payment
 from tests.soak.proxy import Streams
 
+PING_S = 0.25
+
 
 class StripeSide:
     """`anchorhold twin` on a free port; gone at the end of the block, with all that it knew."""
 
     def __init__(self, seed: int) -> None:
         self._seed = str(seed)
+        self.slowest_s = 0.0
 
     async def __aenter__(self) -> Self:
         """It listens."""
@@ -75,6 +79,23 @@ class StripeSide:
         """Every PaymentIntent, oldest first."""
         found = await self._get("ledger")
         return list(found["intents"])
+
+    async def measure(self, port: int) -> None:
+        """For ever: how long the slowest passage to it took, by way of this port, seconds.
+
+        On a machine that is short of CPU a request lies for seconds in a buffer, sent in time.
+        """
+        clock = asyncio.get_running_loop().time
+        patience = aiohttp.ClientTimeout(total=600)
+        while True:
+            began = clock()
+            with suppress(aiohttp.ClientError, OSError):
+                async with aiohttp.request(
+                    "GET", f"http://127.0.0.1:{port}/_twin/clock", timeout=patience
+                ) as answer:
+                    await answer.read()
+            self.slowest_s = max(self.slowest_s, clock() - began)
+            await asyncio.sleep(PING_S)
 
     async def _post(self, path: str, body: Mapping[str, object]) -> None:
         async with self._http.post(f"/_twin/{path}", json=body) as answer:
