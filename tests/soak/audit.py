@@ -94,7 +94,7 @@ class Evidence:
     recorded: Sequence[tuple[str | None, int, str]]
     at_stripe: Mapping[str, Sequence[Payment]]
     charges: Sequence[Mapping[str, Any]]
-    """Requests to Stripe that went out to take money."""
+    """Requests to Stripe that went out to take money, and whose attempts the database has."""
     intents: Sequence[Mapping[str, Any]] = ()
     """As Stripe has them."""
     named: frozenset[str] = frozenset()
@@ -105,8 +105,6 @@ class Evidence:
     """Invoices that operators closed or changed, or tried to."""
     slowest_s: float = STALL_S
     """How long a request that was sent in time may have been on its way."""
-    rewound: int = 0
-    """How often the database lost its last commits."""
     paid_elsewhere: frozenset[str] = frozenset()
     direct: bool = False
     """Then some charges are fences, which a request log without bodies does not tell."""
@@ -136,10 +134,13 @@ async def gather(database: Database, stripe: StripeSide, *, direct: bool) -> Evi
         attempts=[Attempt(*row) for row in await database.rows(ATTEMPTS)],
         recorded=await database.rows(PAYMENTS),
         at_stripe=await stripe.payments(),
-        charges=[one for one in requests if takes_money(one, direct=direct)],
+        charges=[
+            one
+            for one in requests
+            if takes_money(one, direct=direct) and not _was_lost(one, database, stripe)
+        ],
         direct=direct,
         slowest_s=stripe.slowest_s,
-        rewound=database.rewound,
         intents=await stripe.intents(),
         named=frozenset(id_ for (id_,) in await database.rows(NAMED)),
         paid_elsewhere=frozenset(id_ for (id_,) in await database.rows(CLOSED_BY_HAND)),
@@ -151,6 +152,12 @@ def takes_money(request: Mapping[str, Any], *, direct: bool) -> bool:
     path = str(request["path"])
     creates = direct and path == "/v1/payment_intents"
     return request["method"] == "POST" and (creates or path.endswith("/confirm"))
+
+
+def _was_lost(request: Mapping[str, Any], database: Database, stripe: StripeSide) -> bool:
+    """Its attempt was committed in seconds that the database lost for good."""
+    at, slack = float(request["at"]), stripe.slowest_s + CLOCKS_S
+    return any(began <= at <= ended + slack for began, ended in database.lost)
 
 
 def judge(evidence: Evidence) -> tuple[demo.Findings, Findings]:
@@ -210,9 +217,6 @@ def _executed_as_not_sent(evidence: Evidence) -> Iterator[str]:
 
 
 def _without_a_trace(evidence: Evidence) -> Iterator[str]:
-    """The trace was committed; but a database that lost its last commits has it no more."""
-    if evidence.rewound:
-        return
     known = {one.key for one in evidence.attempts}
     for request in evidence.charges:
         if request["idempotency_key"] not in known:

@@ -4,6 +4,7 @@ import asyncio
 import os
 import shutil
 import signal
+import time
 from collections import Counter
 from contextlib import suppress
 from pathlib import Path
@@ -55,7 +56,8 @@ class Database:
         self._durable = durable
         self._starting = asyncio.Lock()
         self.conninfo = ""
-        self.rewound = 0
+        self.lost: list[tuple[float, float]] = []
+        """From when to when nothing that was committed is there any more, in seconds since 1970."""
 
     async def start(self) -> None:
         """The server runs; also after it was killed, and killed again while it recovered."""
@@ -106,10 +108,11 @@ class Database:
     async def rewind(self, seconds: float) -> None:
         """All that was committed in so many seconds is lost: the files are an older copy again."""
         cluster, copy = self.folder / "cluster", self.folder.parent / "copy"
+        began = time.time()
         await self._replace(cluster, copy)
         await asyncio.sleep(seconds)
         await self._replace(copy, cluster)
-        self.rewound += 1
+        self.lost.append((began, time.time()))
 
     async def _replace(self, source: Path, target: Path) -> None:
         """`target` is as `source` while no server runs; it runs again afterwards."""
