@@ -127,7 +127,7 @@ async def test_a_call_still_waiting_for_a_connection_at_its_deadline_sent_nothin
     server.answer = never
     first = asyncio.ensure_future(send(wire, server.base, soon))
     await server.arrived.wait()
-    result = await send(wire, server.base, Deadline(time.monotonic() + 0.05))
+    result = await send(wire, server.base, Deadline(time.monotonic() + 1))
     first.cancel()
     await asyncio.gather(first, return_exceptions=True)
     await wire.close_async()
@@ -218,7 +218,7 @@ async def test_the_deadline_of_a_running_call_makes_it_unclear_and_resets_the_co
     server: Loopback, transport: Transport, how: Callable[[Exchange], Awaitable[None]]
 ) -> None:
     server.answer = how
-    result = await send(transport, server.base, Deadline(time.monotonic() + 0.1))
+    result = await send(transport, server.base, Deadline(time.monotonic() + 1))
     assert cause(result) is Doubt.DEADLINE
     await server.ended.wait()
     assert (server.resets, len(server.requests)) == (1, 1)
@@ -235,7 +235,7 @@ async def test_bytes_still_buffered_at_the_deadline_never_leave(
         listening.bind(("127.0.0.1", 0))
         listening.listen()
         base = f"http://127.0.0.1:{listening.getsockname()[1]}"
-        result = await send(transport, base, Deadline(time.monotonic() + 0.2), body=body)
+        result = await send(transport, base, Deadline(time.monotonic() + 1), body=body)
         await settled()
         stalled, _ = listening.accept()
         with stalled:

@@ -82,7 +82,7 @@ async def test_half_an_answer_is_unclear(
 
 async def test_the_deadline_ends_the_connection(secured: Loopback, trusting: Transport) -> None:
     secured.answer = never
-    result = await send(trusting, secured, Deadline(time.monotonic() + 0.2))
+    result = await send(trusting, secured, Deadline(time.monotonic() + 1))
     assert isinstance(result, Unclear)
     assert result.cause is Doubt.DEADLINE
     await secured.ended.wait()
