@@ -11,7 +11,15 @@ from tests.engine.left import left, notices
 from tests.engine.lost import swept
 from tests.engine.lost_direct import a_day_later, comes_to_rest, crashed, creates, unclear
 from tests.engine.rig import Rig, When
-from tests.engine.stripe_side import CREATE, CUSTOMER, LIST, between, refusal, shows
+from tests.engine.stripe_side import (
+    CREATE,
+    CUSTOMER,
+    LIST,
+    AtStripe,
+    between,
+    refusal,
+    shows,
+)
 
 DAY_S = 90_000
 
@@ -65,6 +73,20 @@ async def test_so_does_an_empty_list_of_a_deleted_customer(direct: Rig) -> None:
     invoice = await presumed(direct)
     between(direct, (CUSTOMER, shows({"object": "customer", "id": "cus_1", "deleted": True})))
     assert await asked(direct, invoice) is Code.PROVIDER_UNAVAILABLE
+
+
+async def test_a_deleted_customer_ends_collecting_with_a_notice(direct: Rig) -> None:
+    """Looking again would never tell more: without an end it would be asked for ever."""
+    invoice = await presumed(direct)
+    between(direct, (CUSTOMER, shows({"object": "customer", "id": "cus_1", "deleted": True})))
+    sent = creates(direct)
+    (charged,) = await direct.charge_due()
+    assert (charged.rule, charged.saved) == ("R2", "not_sent")
+    assert creates(direct) == sent
+    assert left(direct, invoice).blocked == "setup"
+    assert "collection.blocked" in notices(direct)
+    direct.later(hours=2)
+    assert await direct.charge_due() == []
 
 
 async def test_and_another_stripe_account(direct: Rig) -> None:
@@ -173,6 +195,25 @@ async def test_adr_a_park_waits_its_day(adr: Rig) -> None:
     assert await swept(adr) == {"S12": 1}
     await comes_to_rest(adr, invoice, "paid")
     assert adr.paid_at_stripe() == {invoice: 1}
+
+
+async def test_adr_another_intent_that_was_cancelled_tells_nothing_about_a_lost_charge(
+    adr: Rig,
+) -> None:
+    """It is presumed, and so looked for before the next charge; not proven by a page's intent."""
+    invoice = await slow(adr)
+    customer = next(iter(adr.twin.accounts[-1].customers))["id"]
+    asked = AtStripe(adr).client()
+    made = asked.done(
+        "/v1/payment_intents",
+        amount=1000,
+        currency="eur",
+        customer=customer,
+        metadata={"anchorhold_invoice_id": invoice},
+    )
+    asked.done(f"/v1/payment_intents/{made['id']}/cancel")
+    assert await swept(adr) == {"S8": 1}
+    assert left(adr, invoice).attempt[0] == "presumed_none"
 
 
 async def test_adr_never_sends_a_probe(adr: Rig) -> None:

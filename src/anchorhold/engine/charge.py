@@ -22,14 +22,14 @@ from anchorhold.domain.attempt import AttemptKind, AttemptState, Cause
 from anchorhold.domain.hold import Claim, Sending
 from anchorhold.domain.ids import AttemptId, key_of
 from anchorhold.domain.intent import IntentState, confirm_params
-from anchorhold.domain.invoice import OPEN, InvoiceStatus, PaymentStatus
+from anchorhold.domain.invoice import OPEN, BlockedReason, InvoiceStatus, PaymentStatus
 from anchorhold.domain.outcome import ENDS, End, Meaning
 from anchorhold.domain.refusals import Refusal
 from anchorhold.domain.sweep import HoldFacts, made_by_own_attempt, own_decline
 from anchorhold.domain.timing import Timing
 from anchorhold.engine import direct, saving
 from anchorhold.engine.deps import Connected, Deps
-from anchorhold.engine.relist import relist
+from anchorhold.engine.relist import CustomerGoneError, relist
 from anchorhold.engine.saving import Charged, Holder
 from anchorhold.store import checks, holds
 from anchorhold.store.direct import interrupted
@@ -64,6 +64,9 @@ async def _presumed(deps: Deps, connected: Connected, claim: Claim) -> Charged |
         deps.log.info("charge.relisted", invoice=claim.token.invoice_id, code=refusal.code)
         closed = frozenset() if claim.intent_id else frozenset({InvoiceStatus.PAID})
         end = replace(saving.NOT_SENT, rule=NEWS, pause_s=deps.timing.recheck_seconds)
+        if isinstance(refusal, CustomerGoneError):
+            gone = Decline("customer_deleted", message=refusal.sentence)
+            end = replace(end, blocked=BlockedReason.SETUP, decline=gone)
         return await saving.release(deps, Holder(claim.token, statuses=OPEN | closed), end)
     return None
 

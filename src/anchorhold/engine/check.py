@@ -306,7 +306,9 @@ def _superseded(facts: HoldFacts, seen: Evidence, row: Row) -> End:
     if seen.own_decline is not None:
         return _declined(facts, seen, row)
     if facts.own.direct:
-        return ended(facts, row, never_named=never_named, canceled=canceled is not None)
+        own = [intent for intent in seen.intents if made_by_own(facts, intent)]
+        gone = any(intent.status is IntentStatus.CANCELED for intent in own)
+        return ended(facts, row, never_named=never_named, canceled=gone)
     return End(
         row.id,
         AttemptState.NOT_SENT if never_named else AttemptState.SUPERSEDED,

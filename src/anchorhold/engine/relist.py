@@ -13,6 +13,16 @@ from anchorhold.engine.deps import Connected, Deps
 from anchorhold.store import payments, presumed
 
 
+class CustomerGoneError(Refusal):
+    """The customer was deleted at Stripe: looking again will never tell more."""
+
+    def __init__(self, invoice_id: InvoiceId) -> None:
+        reason = "its customer was deleted there"
+        super().__init__(
+            Code.PROVIDER_UNAVAILABLE, subject=invoice_id, reason=reason, sent=NOTHING_SENT
+        )
+
+
 async def relist(
     deps: Deps, connected: Connected | None, scope: Scope, invoice_id: InvoiceId
 ) -> None:
@@ -51,8 +61,10 @@ async def _listed(
     deadline = connected.provider.deadline(deps.timing.check_cut_seconds)
     customer = rows[0].stripe_customer_id
     owner = await connected.provider.retrieve_customer(customer, deadline)
-    if not isinstance(owner, Shown) or owner.value.deleted:
+    if not isinstance(owner, Shown):
         raise _unavailable(invoice_id, "Stripe did not show its customer")
+    if owner.value.deleted:
+        raise CustomerGoneError(invoice_id)
     back = None if owner.value.test_clock else since
     seen = await connected.provider.list_intents(customer, back, deadline)
     if not isinstance(seen, Shown):
