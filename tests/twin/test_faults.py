@@ -17,6 +17,8 @@ from anchorhold.twin import (
     rule_from_json,
     rule_from_text,
 )
+from anchorhold.twin.keyring import KeyState
+from anchorhold.twin.world import SECRET_KEY
 from tests.twin.client import Client
 
 INTENTS = "/v1/payment_intents"
@@ -107,6 +109,14 @@ def test_a_late_request_is_carried_out_by_the_clock(stripe: Client, clock: Clock
     assert [(one["status"], one["created"]) for one in made] == [("succeeded", int(start) + 90)]
     entry = stripe.twin.requests[0]
     assert (entry.at, entry.executed_at) == (start, start + 90)
+
+
+def test_a_late_request_whose_key_does_not_count_is_refused_at_once(stripe: Client) -> None:
+    stripe.twin.add_key(SECRET_KEY, state=KeyState.REVOKED)
+    stripe.twin.faults.replace([once(FaultKind.LATE, seconds=90)])
+    assert stripe.post("/v1/customers").status == 401
+    stripe.twin.add_key(SECRET_KEY, state=KeyState.VALID)
+    assert stripe.twin.run_late() == 0
 
 
 def test_a_late_request_can_be_carried_out_at_will(stripe: Client) -> None:

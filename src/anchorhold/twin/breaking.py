@@ -68,7 +68,9 @@ def _late_500(world: World, request: Request, entry: Entry, rule: Rule) -> Respo
     return answer
 
 
-def _late(world: World, request: Request, entry: Entry, rule: Rule) -> Broken:
+def _late(world: World, request: Request, entry: Entry, rule: Rule) -> Response | Broken:
+    if not world.desk.admits(request):  # a key is looked at when its request arrives
+        return world.desk.answer(request, entry)
     entry.delivered = False
     world.postpone(request, entry, rule.seconds)
     return Broken(Break.NEVER, executed=False)

@@ -101,6 +101,14 @@ class Desk:
             keys.keep(name, result.status, result.body, retry=result.retry)
         return _response(request, entry, result)
 
+    def admits(self, request: Request) -> bool:
+        """Whether the request carries a key that counts now."""
+        try:
+            self._keyring.admit(request)
+        except StripeError:
+            return False
+        return True
+
     def reserve(self, request: Request, entry: Entry) -> Callable[[], None]:
         """Hold the key and the object of a request that runs later; call the result to let go."""
         try:
