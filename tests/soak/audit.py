@@ -36,6 +36,14 @@ NAMED: LiteralString = """
     SELECT stripe_intent_id FROM anchorhold.intent WHERE stripe_intent_id IS NOT NULL
      UNION SELECT intent_id FROM anchorhold.attempt WHERE intent_id IS NOT NULL
 """
+TOLD: LiteralString = """
+    SELECT p.invoice_id, p.stripe_intent_id
+      FROM anchorhold.payment p
+      JOIN anchorhold.notice n
+        ON n.account_id = p.account_id AND n.livemode = p.livemode
+       AND n.invoice_id = p.invoice_id AND n.subject = p.stripe_intent_id
+     WHERE n.code = 'payment.received_on_voided_invoice'
+"""
 INVOICES: LiteralString = "SELECT id, reference FROM anchorhold.invoice"
 STATES: LiteralString = "SELECT state, count(*) FROM anchorhold.attempt GROUP BY 1 ORDER BY 1"
 RULES: LiteralString = """
@@ -106,6 +114,10 @@ class Evidence:
     slowest_s: float = STALL_S
     """How long a request that was sent in time may have been on its way."""
     paid_elsewhere: frozenset[str] = frozenset()
+    told: frozenset[tuple[str, str]] = frozenset()
+    """Invoice and intent of payments for a void invoice, each with its notice: a person gives them
+    back. They come where an operator voids what was paid in seconds that the database lost.
+    """
     direct: bool = False
     """Then some charges are fences, which a request log without bodies does not tell."""
 
@@ -142,6 +154,7 @@ async def gather(database: Database, stripe: StripeSide, *, direct: bool) -> Evi
         direct=direct,
         slowest_s=stripe.slowest_s,
         intents=await stripe.intents(),
+        told=frozenset((invoice, intent) for invoice, intent in await database.rows(TOLD)),
         named=frozenset(id_ for (id_,) in await database.rows(NAMED)),
         paid_elsewhere=frozenset(id_ for (id_,) in await database.rows(CLOSED_BY_HAND)),
     )
@@ -162,8 +175,12 @@ def _was_lost(request: Mapping[str, Any], database: Database, stripe: StripeSide
 
 def judge(evidence: Evidence) -> tuple[demo.Findings, Findings]:
     """The counts of the demo's audit, and everything that is wrong, by its name."""
+    standing = {
+        invoice: [one for one in found if (invoice, one.intent) not in evidence.told]
+        for invoice, found in evidence.at_stripe.items()
+    }
     counted = demo.audit(
-        [row for row in evidence.rows if not _is_paid_elsewhere(evidence, row)], evidence.at_stripe
+        [row for row in evidence.rows if not _is_paid_elsewhere(evidence, row)], standing
     )
     names = ("double_charges", "lost_payments", "wrong_amounts", "holds_left", "unbacked")
     found: Findings = {name: [*counted.named] for name in names if getattr(counted, name)}

@@ -96,6 +96,13 @@ def test_nothing_is_found_where_nothing_is_wrong() -> None:
     assert judge(CLEAN)[1] == {}
 
 
+def test_a_payment_for_a_void_invoice_is_lost_unless_its_notice_is_there() -> None:
+    voided = replace(INVOICE, status="void", payment_status="pending", payments=1)
+    silent = replace(CLEAN, rows=[voided], touched=frozenset({"inv_1"}))
+    assert [*judge(silent)[1]] == ["lost_payments"]
+    assert judge(replace(silent, told=frozenset({("inv_1", "pi_1")})))[1] == {}
+
+
 @pytest.mark.parametrize("name", CHECKS)
 def test_the_audit_finds_each_thing_that_can_be_wrong(name: str) -> None:
     assert list(CHECKS[name](WRONG[name]))

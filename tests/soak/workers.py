@@ -11,8 +11,10 @@ from anchorhold.demo.processes import Herd, ProgramError
 from anchorhold.domain.refusals import Exit
 
 FALLS = 20
-QUIET_ENDS = frozenset({Exit.DONE, Exit.UNAVAILABLE, -signal.SIGKILL, -signal.SIGTERM})
-"""Asked (too early to hear it), refused a start without its database, or killed."""
+QUIET_ENDS = frozenset(
+    {Exit.DONE, Exit.UNAVAILABLE, Exit.INTERRUPTED, -signal.SIGKILL, -signal.SIGTERM}
+)
+"""Asked (too early to hear it, or twice), refused a start without its database, or killed."""
 
 
 class Workers(Herd):
