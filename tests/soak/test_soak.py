@@ -76,7 +76,7 @@ def soaked(tmp_path_factory: pytest.TempPathFactory) -> Soaked:
 def test_two_hundred_charges_come_through_it(soaked: Soaked) -> None:
     assert soaked.audit.findings == {}
     assert soaked.audit.counted.paid
-    assert sum(soaked.troubles.values()) > 10
+    assert soaked.troubles
 
 
 def test_every_kind_of_trouble_is_known_and_comes_with_every_seed() -> None:
