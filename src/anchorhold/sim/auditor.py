@@ -24,6 +24,9 @@ Rows = dict[str, Any]
 DUPLICATE = "payment.duplicate_charge"
 PAYABLE = frozenset({"requires_payment_method", "requires_confirmation", "requires_action"})
 CLOSED = frozenset({"paid", "uncollectible", "void"})
+RUNNING = frozenset({"claimed", "sending", "unknown"})
+TOLD_NOTHING = frozenset({"S14", "S15"})
+"""Rows of a check that was refused or got no answer: they keep the hold, whatever they say."""
 DAY_S = 86_400
 INVOICE = "anchorhold_invoice_id"
 ATTEMPT = "anchorhold_attempt_id"
@@ -251,6 +254,8 @@ def _ends_are_true(auditor: Auditor, rows: Rows) -> Iterator[str]:
         if attempt["state"] in {"not_sent", "fenced"} and executed:
             said = attempt["state"].replace("_", " ")
             yield f"I6: an attempt ended as {said}, and Stripe carried it out"
+        if attempt["state"] not in RUNNING and attempt["rule"] in TOLD_NOTHING:
+            yield "I6: an attempt ended by a check that Stripe told nothing"
         if attempt["state"] == "succeeded" and not executed:
             yield "I6: an attempt ended as succeeded, and Stripe never carried it out"
         if attempt["state"] == "failed" and not requests:

@@ -14,7 +14,7 @@ READS = (
     "GET /v1/payment_intents/{id}",
     "GET /v1/payment_intents/{id}",
     *("POST /v1/payment_intents/{id}/cancel",) * 3,
-    "POST /v1/refunds",
+    *("POST /v1/refunds",) * 2,
     "GET /v1/refunds",
     "GET /v1/payment_intents",
     "GET /v1/events",

@@ -140,18 +140,18 @@ def method_is_detached(world: World) -> None:
         world.tell("merchant", f"detaches the payment method at Stripe: {said}")
 
 
-def disputed(world: World, invoice: InvoiceId) -> None:
-    """The customer disputes a charge."""
+def disputed(world: World, invoice: InvoiceId, reason: str) -> None:
+    """The customer disputes a charge, or asks about it."""
     for intent in intents_of(world, invoice):
         if intent["status"] == "succeeded":
-            acts.open_dispute(world.twin, intent["latest_charge"])
-            world.tell("customer", "disputes the charge")
+            acts.open_dispute(world.twin, intent["latest_charge"], reason=reason)
+            world.tell("customer", f"disputes the charge: {reason}")
 
 
 def dispute_ends(world: World, *, won: bool) -> None:
     """The bank decides every dispute."""
     for dispute in list(world.twin.accounts[0].disputes):
-        if dispute["status"] == "needs_response":
+        if dispute["status"].endswith("needs_response"):
             acts.close_dispute(world.twin, dispute["id"], won=won)
             world.tell("bank", f"decides the dispute, won: {won}")
 

@@ -94,7 +94,7 @@ ACTS: Final[dict[str, Act]] = {
     "operator amends": _entry(2, "amender"),
     "final action": _entry(2, "finisher"),
     "customer has credit": _entry(1, "creditor"),
-    "operator refunds": _entry(2, "refunder"),
+    "operator refunds": _entry(4, "refunder"),
     "time goes by": Act(14, _time, seconds=JUMPS),
     "customer pays on the page": Act(
         5, lambda cast, move: outside.pays_on_page(cast.world, cast.of(move), move.word),
@@ -115,7 +115,11 @@ ACTS: Final[dict[str, Act]] = {
     "merchant detaches the card": Act(
         1, lambda cast, _move: outside.method_is_detached(cast.world)
     ),
-    "customer disputes": Act(1, lambda cast, move: outside.disputed(cast.world, cast.of(move))),
+    "customer disputes": Act(
+        2,
+        lambda cast, move: outside.disputed(cast.world, cast.of(move), move.word),
+        words=("fraudulent", "inquiry"),
+    ),
     "dispute ends": Act(
         1,
         lambda cast, move: outside.dispute_ends(cast.world, won=move.word == YES),
@@ -142,7 +146,7 @@ ACTS: Final[dict[str, Act]] = {
 AFTER_A_FREEZE: Final = ("worker comes", "sweeper comes", "ticker comes", "operator collects")
 """Who overtakes a frozen process."""
 BEGINS_WARM: Final = (*("worker comes",) * 3, "customer opens the page")
-BEGINS_COLD: Final = ("preparer comes", "operator collects")
+BEGINS_COLD: Final = (*("preparer comes", "operator collects") * 3, "operator voids")
 ON_A_PAGE: Final = (*("customer pays on the page",) * 3, "customer agrees to a debit")
 AFTER_A_PAYMENT: Final = (
     "operator voids",
