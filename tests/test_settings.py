@@ -65,6 +65,7 @@ def test_every_setting_can_be_set() -> None:
         DATABASE_POOL="3",
         TWIN_KEY_LIFE_SECONDS="86000",
         TICK_SECONDS="0.5",
+        EVENT_DELIVERIES_KEPT_DAYS="90",
     )
     assert settings.database_url is not None
     assert settings.database_url.get_secret_value() == "postgresql://me:hush@db/app"
@@ -75,6 +76,7 @@ def test_every_setting_can_be_set() -> None:
     assert str(settings.listen) == "0.0.0.0:80"
     assert (settings.worker_concurrency, settings.database_pool) == (4, 3)
     assert settings.key_life_seconds == 86_000
+    assert settings.event_deliveries_kept_days == 90
     assert settings.timing == Timing(tick_seconds=0.5)
 
 

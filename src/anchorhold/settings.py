@@ -137,6 +137,8 @@ class Settings(BaseSettings):
         tuple[IPv4Network | IPv6Network, ...], BeforeValidator(_networks)
     ] = ()
     """Networks of your own that webhooks may go to (`10.1.0.0/16`); else only public addresses."""
+    event_deliveries_kept_days: Count = 30
+    """How long deliveries of Stripe's webhooks are kept; a week at most if not believed."""
     timing: Timing
     """The times of the protocol, one variable each."""
 

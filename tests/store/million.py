@@ -9,7 +9,8 @@ COUNTS = {"due": 20_000, "stale": 500, "held": 200, "followed": 3_000, "watched"
 INVOICES = 1_000_000
 CUSTOMERS = 100_000
 BIG = ("invoice", "intent", "attempt", "payment", "customer", "stripe_customer", "journal",
-       "message", "webhook_delivery", "event_delivery")  # fmt: skip
+       "message", "webhook_delivery", "event_delivery", "subscription", "subscription_item",
+       "subscription_entry", "invoice_line")  # fmt: skip
 
 # Every fourth of the paid ones still has its intent, attempt, payment and journal here.
 KEPT = "(kind <> 'paid' OR n %% 4 = 0)"
@@ -169,11 +170,45 @@ LOADS = (
       FROM numbered WHERE kind = 'paid' AND {kept} AND n %% 3 = 0
     """,
     """
+    INSERT INTO anchorhold.price
+           (account_id, livemode, id, reference, currency, unit_amount, scheme, interval_unit,
+            interval_count, billing)
+    VALUES ('acc_ours', false, 'pri_1', 'plan', 'eur', 900, 'flat', 'month', 1, 'in_advance')
+    """,
+    """
+    INSERT INTO anchorhold.subscription
+           (account_id, livemode, id, reference, customer_id, currency, interval_unit,
+            interval_count, billing, anchor, anchor_day, zone_name, starts_at, next_number,
+            next_at, look_at)
+    SELECT 'acc_ours', false, 'sub_' || id, 'S' || id, 'cus_' || customer, 'eur', 'month', 1,
+           'in_advance', next AT TIME ZONE 'UTC', extract(day FROM next AT TIME ZONE 'UTC'), 'UTC',
+           next, 0, next, next
+      FROM (SELECT *, at + make_interval(hours => CASE WHEN n %% 20 = 0 THEN -n %% 700
+                                                       ELSE 1 + n %% 700 END) AS next
+              FROM numbered WHERE n < {customers}) AS dated
+    """,
+    """
+    INSERT INTO anchorhold.subscription_item
+           (account_id, livemode, subscription_id, price_id, quantity)
+    SELECT 'acc_ours', false, 'sub_' || id, 'pri_1', 1 FROM numbered WHERE n < {customers}
+    """,
+    """
+    INSERT INTO anchorhold.subscription_entry
+           (account_id, livemode, subscription_id, actor, what)
+    SELECT 'acc_ours', false, 'sub_' || id, 'operator', 'subscription.created'
+      FROM numbered WHERE n < {customers}
+    """,
+    """
+    INSERT INTO anchorhold.invoice_line
+           (account_id, livemode, invoice_id, n, description, quantity, amount)
+    SELECT 'acc_ours', false, 'inv_' || id, 1, 'plan', 1, 14900 FROM numbered WHERE n %% 10 = 0
+    """,
+    """
     INSERT INTO anchorhold.event_delivery
            (account_id, livemode, id, verdict, signature, secret_id, event_id, event_type, bytes,
             source, received_at)
     SELECT 'acc_ours', false, 'edl_' || id, 'good', 'valid', 'sgn_1', 'evt_' || n, 'x', 9, '::1',
-           at - make_interval(mins => n)
+           at - make_interval(mins => 1100000 - n)
       FROM numbered WHERE n %% 4 = 0
     """,
 )

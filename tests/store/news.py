@@ -49,6 +49,13 @@ async def told(scene: Scene, count: int = 1) -> list[str]:
     return await events.put(scene.db, scene.scope, "acct_1", said, EventSource.CATCH_UP)
 
 
+async def ended(scene: Scene) -> list[str]:
+    """An event that had its effect."""
+    ids = await told(scene)
+    assert await done(scene.db, scene.scope, scene, ids)
+    return ids
+
+
 async def paid(scene: Scene) -> Refundable:
     """A payment that can be given back."""
     (invoice_id,) = await scene.due()

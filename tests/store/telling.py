@@ -129,6 +129,7 @@ async def everything(scene: Scene) -> None:
         description="", secret=b"sealed",
     )  # fmt: skip
     await add_secret(scene.db, scene.scope, await a_secret(scene))
+    await event_deliveries.refuse(scene.db, scene.scope, STRANGER, Verdict.FORGED)
 
 
 ITSELF = "no invoice is touched: its row is the record"

@@ -1,20 +1,26 @@
-"""`anchorhold event`: list, show, secret: what Stripe told, and what it did here."""
+"""`anchorhold event`: what Stripe told, what it did here, and how it came in."""
 
+from datetime import UTC, datetime
 from typing import Annotated
 
 import typer
 
 from anchorhold.cli import objects
-from anchorhold.cli.call import Call, noun, verb
+from anchorhold.cli.call import TIMES, Call, noun, verb
+from anchorhold.cli.event_deliveries import listing
 from anchorhold.cli.lookup import the_invoice
 from anchorhold.cli.output import Column, Listing, line, show_list, show_one
 from anchorhold.cli.session import Session, session
 from anchorhold.cli.trusting import ask_for_secret, trust
 from anchorhold.domain import news
+from anchorhold.domain.event_delivery import Verdict
 from anchorhold.domain.ids import InvoiceId
 from anchorhold.domain.refusals import Code, Refusal
+from anchorhold.engine import news as news_door
+from anchorhold.engine import replay as replaying
+from anchorhold.engine.intake import UNKNOWN
 from anchorhold.store import views_events
-from anchorhold.store.views_events import EventRow
+from anchorhold.store.views_events import DeliveryFilter, EventRow
 
 app = noun(
     "What Stripe told, each event once, and what it did here.",
@@ -73,6 +79,80 @@ async def secret(
         row = await trust(desk, ask_for_secret(), overlap_s=hours * 3600)
         data: objects.Object = {"object": "signing_secret", "id": row, "livemode": call.livemode}
         show_one(call, row, data, lambda: line("Believed", f"{row}, {desk.scope.mode} mode"))
+
+
+@verb(
+    app,
+    "replay",
+    "anchorhold event replay evt_…",
+    "anchorhold event replay --from 2026-11-30T08:00:00Z --to 2026-11-30T09:00:00Z",
+)
+async def replay(
+    call: Call,
+    event: Annotated[str | None, typer.Argument(help="The event's id at Stripe.")] = None,
+    *,
+    since: Annotated[
+        datetime | None, typer.Option("--from", formats=TIMES, help="Made from here on, UTC.")
+    ] = None,
+    until: Annotated[
+        datetime | None, typer.Option("--to", formats=TIMES, help="Made before this, UTC.")
+    ] = None,
+) -> None:
+    """Work what Stripe told once more: one event, or all that Stripe made in a time.
+
+    What had its effect has none again. What Stripe does not answer to now waits for the next tick.
+    """
+    if (event is None) == (since is None) or (since is None and until is not None):
+        raise typer.BadParameter("Name one event, or a time with --from.")
+    async with session(call) as desk:
+        deps, connected = desk.app.deps, await desk.connected()
+        if event is not None:
+            rule = await replaying.replay(deps, connected, desk.scope, event)
+            found, rows = 1, {rule: 1}
+        else:
+            begin = (since or desk.when.now).replace(tzinfo=UTC)
+            end = until.replace(tzinfo=UTC) if until else desk.when.now
+            found, rows = await replaying.replay_between(deps, connected, desk.scope, begin, end)
+        data: objects.Object = {"object": "event_replay", "id": event, "events": found}
+        show_one(call, event or str(found), {**data, "by_rule": rows}, lambda: _said(found, rows))
+
+
+def _said(found: int, rows: dict[str, int]) -> None:
+    line("Events", "1 was worked again" if found == 1 else f"{found:,} were worked again")
+    for rule, count in sorted(rows.items()):
+        why = "it waits for the next tick" if rule == news_door.NOT_YET else _because(rule)
+        line(rule, f"{count:,}  {why}")
+
+
+def _because(rule: str) -> str:
+    return next((row.because for row in news.NEWS if row.id == rule), "")
+
+
+@verb(
+    app,
+    "deliveries",
+    "anchorhold event deliveries",
+    "anchorhold event deliveries --verdict forged --output json",
+    listed=True,
+)
+async def deliveries(
+    call: Call,
+    *,
+    verdict: Annotated[Verdict | None, typer.Option("--verdict", help="Only these.")] = None,
+    event: Annotated[
+        str | None, typer.Option("--event", help="Only of this event: its id at Stripe.")
+    ] = None,
+    nobody: Annotated[
+        bool, typer.Option("--unknown-account", help="Those to accounts that do not exist.")
+    ] = False,
+) -> None:
+    """List what came in at /stripe/ACCOUNT, newest first: each delivery with its verdict."""
+    async with session(call) as desk:
+        flags = f" --verdict {verdict.value}" if verdict else ""
+        flags += f" --event {event}" if event else ""
+        flags += " --unknown-account" if nobody else ""
+        scope = UNKNOWN if nobody else desk.scope
+        await show_list(call, listing(desk, scope, DeliveryFilter(verdict, event), flags))
 
 
 def _listing(desk: Session, invoice: InvoiceId | None, flags: str) -> Listing[EventRow]:

@@ -18,7 +18,7 @@ from anchorhold.store.accounts import Account
 from anchorhold.store.endpoints import Endpoint
 from anchorhold.store.views_attempts import AttemptView
 from anchorhold.store.views_customers import CustomerView
-from anchorhold.store.views_events import EventRow
+from anchorhold.store.views_events import EventDeliveryRow, EventRow
 from anchorhold.store.views_invoices import InvoiceView
 from anchorhold.store.views_journal import JournalEntry
 from anchorhold.store.views_notices import NoticeView
@@ -116,6 +116,11 @@ def refund(view: RefundRowView) -> Object:
 def event(view: EventRow) -> Object:
     """An event of Stripe's."""
     return {"object": "event", **_columns(view)}
+
+
+def event_delivery(view: EventDeliveryRow) -> Object:
+    """A delivery of an event of Stripe's, as it came in."""
+    return {"object": "event_delivery", **_columns(view)}
 
 
 def endpoint(view: Endpoint) -> Object:

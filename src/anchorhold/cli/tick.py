@@ -13,6 +13,7 @@ from anchorhold.cli.session import opened
 from anchorhold.cli.words import next_check
 from anchorhold.domain.hold import HoldState
 from anchorhold.domain.scope import Scope
+from anchorhold.engine.prune import prune
 from anchorhold.engine.tick import tick
 from anchorhold.store import views_invoices
 
@@ -36,6 +37,8 @@ async def tick_(
     look = _due if dry_run else _tick
     async with opened() as process:
         done = [(scope, await look(process, scope)) for scope in await chosen(process, account)]
+        if not dry_run:
+            await prune(process.deps, keep_days=process.settings.event_deliveries_kept_days)
     if call.format is Format.JSON:
         print_json({"object": "list", "data": [data for _, data in done], "has_more": False})
         return

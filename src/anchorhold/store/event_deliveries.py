@@ -12,6 +12,9 @@ from anchorhold.store.db import Db
 
 STRANGERS_AN_HOUR = 1000
 """So many rows an account keeps of what was not believed; more are answered and not kept."""
+STRANGERS_DAYS = 7
+"""After so long what was not believed tells nobody anything."""
+PRUNED_AT_ONCE = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,22 +122,41 @@ async def refuse(
     )
 
 
-async def prune(db: Db, scope: Scope, *, keep_days: int, limit: int = 10_000) -> int:
-    """Up to `limit` deliveries that are older than so many days are gone; how many."""
+_PRUNE = """
+WITH strangers AS (
+    SELECT ctid FROM anchorhold.event_delivery
+     WHERE account_id = %(account_id)s AND livemode = %(livemode)s
+       AND verdict NOT IN ('good', 'repeat')
+       AND received_at < (SELECT anchorhold.now()) - make_interval(days => %(strangers)s)
+     ORDER BY received_at
+     LIMIT %(limit)s
+), oldest AS (
+    SELECT ctid, received_at FROM anchorhold.event_delivery
+     WHERE account_id = %(account_id)s AND livemode = %(livemode)s
+     ORDER BY id
+     LIMIT %(limit)s
+)
+DELETE FROM anchorhold.event_delivery
+ WHERE ctid = ANY(ARRAY(
+     SELECT ctid FROM strangers
+     UNION
+     SELECT ctid FROM oldest
+      WHERE received_at < (SELECT anchorhold.now()) - make_interval(days => %(days)s)))
+RETURNING id
+"""
+
+
+async def prune(db: Db, scope: Scope, *, keep_days: int, limit: int = PRUNED_AT_ONCE) -> int:
+    """Up to `limit` deliveries that are older than so many days are gone; how many.
+
+    As many again of those that were not believed, which go after `STRANGERS_DAYS`.
+    """
     gone = await db.all(
-        """
-        DELETE FROM anchorhold.event_delivery
-         WHERE ctid = ANY(ARRAY(
-             SELECT ctid FROM anchorhold.event_delivery
-              WHERE account_id = %(account_id)s AND livemode = %(livemode)s
-                AND received_at < (SELECT anchorhold.now()) - make_interval(days => %(days)s)
-              ORDER BY received_at
-              LIMIT %(limit)s))
-        RETURNING id
-        """,
+        _PRUNE,
         str,
         **scope.params,
         days=keep_days,
+        strangers=min(keep_days, STRANGERS_DAYS),
         limit=limit,
     )
     return len(gone)

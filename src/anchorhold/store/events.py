@@ -215,3 +215,42 @@ async def unmatched(db: Db, scope: Scope, event_id: str) -> EventState | None:
         event_id=event_id,
         days=WATCH_DAYS,
     )
+
+
+_AGAIN = """
+WITH picked AS MATERIALIZED (
+    SELECT e.account_id, e.livemode, e.id
+      FROM anchorhold.event e
+     WHERE e.account_id = %(account_id)s AND e.livemode = %(livemode)s
+       AND (e.state IN ('done', 'given_up') OR e.look_at > anchorhold.now())
+"""
+_BETWEEN = " AND e.created >= %(since)s AND e.created < %(until)s"
+_AGAIN_NOW = """
+     ORDER BY e.created, e.id
+       FOR UPDATE
+)
+UPDATE anchorhold.event e
+   SET state = CASE WHEN e.state IN ('done', 'given_up') THEN 'waiting' ELSE e.state END,
+       done_at = NULL, look_at = anchorhold.now()
+  FROM picked p
+ WHERE e.account_id = p.account_id AND e.livemode = p.livemode AND e.id = p.id
+RETURNING e.id
+"""
+
+
+async def again(db: Db, scope: Scope, event_id: str) -> str | None:
+    """The event has its turn once more, as if it had just come; None: its turn is now anyway."""
+    return await db.one(
+        _AGAIN + " AND e.id = %(event_id)s" + _AGAIN_NOW, str, **scope.params, event_id=event_id
+    )
+
+
+async def again_between(db: Db, scope: Scope, *, since: datetime, until: datetime) -> int:
+    """So many events that Stripe made from `since` until before `until` have their turn again.
+
+    Without those whose turn it is already.
+    """
+    found = await db.all(
+        _AGAIN + _BETWEEN + _AGAIN_NOW, str, **scope.params, since=since, until=until
+    )
+    return len(found)

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from anchorhold.domain.ids import AccountId, InvoiceId
+from anchorhold.domain.event_delivery import Signature, Verdict
+from anchorhold.domain.ids import AccountId, EventDeliveryId, InvoiceId, SigningSecretId
 from anchorhold.domain.news import EventSource, EventState
 from anchorhold.domain.scope import Scope
 from anchorhold.store.conditions import given
@@ -81,5 +82,87 @@ async def count(db: Db, scope: Scope, *, invoice_id: InvoiceId | None) -> int:
         int,
         **scope.params,
         invoice_id=invoice_id,
+    )
+    return found or 0
+
+
+@dataclass(frozen=True, slots=True)
+class EventDeliveryRow:
+    """One delivery as it came in. `age_s`: our clock less the signature's, whole seconds."""
+
+    id: EventDeliveryId
+    verdict: Verdict
+    signature: Signature
+    secret_id: SigningSecretId | None
+    age_s: int | None
+    event_id: str | None
+    event_type: str | None
+    api_version: str | None
+    bytes: int
+    source: str
+    received_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryFilter:
+    """Which deliveries are meant; None: whichever."""
+
+    verdict: Verdict | None = None
+    event_id: str | None = None
+
+
+BELIEVED = frozenset({Verdict.GOOD, Verdict.REPEAT})
+_DELIVERIES = """
+SELECT d.id, d.verdict, d.signature, d.secret_id, d.age_s, d.event_id, d.event_type,
+       d.api_version, d.bytes, d.source, d.received_at
+  FROM anchorhold.event_delivery d
+ WHERE d.account_id = %(account_id)s AND d.livemode = %(livemode)s
+"""
+_VERDICT = " AND d.verdict = %(verdict)s"
+_STRANGER = " AND d.verdict NOT IN ('good', 'repeat')"
+
+
+async def deliveries(
+    db: Db, scope: Scope, which: DeliveryFilter, *, after: str | None, limit: int
+) -> list[EventDeliveryRow]:
+    """Up to `limit` deliveries, newest first, from behind the id `after`."""
+    stranger = None if which.verdict in BELIEVED else which.verdict
+    return await db.all(
+        _DELIVERIES
+        + given(
+            (which.verdict, _VERDICT),
+            (stranger, _STRANGER),
+            (which.event_id, " AND d.event_id = %(event_id)s"),
+            (after, " AND d.id < %(after)s"),
+        )
+        + " ORDER BY d.id DESC LIMIT %(limit)s",
+        EventDeliveryRow,
+        **scope.params,
+        verdict=which.verdict,
+        event_id=which.event_id,
+        after=after,
+        limit=limit,
+    )
+
+
+_COUNT_DELIVERIES = """
+SELECT count(*)
+  FROM anchorhold.event_delivery d
+ WHERE d.account_id = %(account_id)s AND d.livemode = %(livemode)s
+"""
+
+
+async def count_deliveries(db: Db, scope: Scope, which: DeliveryFilter) -> int:
+    """How many deliveries the filter fits."""
+    found = await db.one(
+        _COUNT_DELIVERIES
+        + given(
+            (which.verdict, _VERDICT),
+            (which.event_id, " AND d.event_id = %(event_id)s"),
+        ),
+        int,
+        **scope.params,
+        verdict=which.verdict,
+        event_id=which.event_id,
     )
     return found or 0

@@ -19,6 +19,7 @@ from anchorhold.domain.scope import Scope
 from anchorhold.engine import news
 from anchorhold.engine.deliver import Postman
 from anchorhold.engine.deps import Deps
+from anchorhold.engine.prune import prune
 from anchorhold.engine.tick import tick
 from anchorhold.meter import UNMETERED, Meter
 from anchorhold.store import accounts
@@ -54,6 +55,7 @@ class Shift:
     batch: int
     postman: Postman
     meter: Meter = UNMETERED
+    kept_days: int = 30
 
 
 def connect_jobs(conninfo: str) -> procrastinate.App:
@@ -206,6 +208,7 @@ class Tasks:
             await self.wake.collect(scope)
         gate = asyncio.Semaphore(SCOPES_AT_ONCE)
         await asyncio.gather(*(self._tick(scope, gate) for scope in scopes))
+        await self._shift.stop.unless(prune(self._shift.deps, keep_days=self._shift.kept_days))
         if not self._shift.stop.asked:
             self._shift.meter.ticked(clock() - began)
 

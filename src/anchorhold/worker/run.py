@@ -120,7 +120,8 @@ async def _do_jobs(app: App, stop: Stop, charges: Charges) -> None:
     sender = Sender(app.settings.webhook_private_networks)
     postman = SigningPostman(app.secret_key, sender)
     batch = batch_of(app.settings)
-    shift = Shift(app.deps, charges, app.wires.breaker, stop, batch, postman, app.meter)
+    kept_days = app.settings.event_deliveries_kept_days
+    shift = Shift(app.deps, charges, app.wires.breaker, stop, batch, postman, app.meter, kept_days)
     tasks = Tasks(jobs, shift)
     tasks.register(cron_of(app.settings.timing.tick_seconds))
     try:
