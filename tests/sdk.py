@@ -47,6 +47,8 @@ REQUESTS = {
     "POST /v1/refunds/{id}": "RefundUpdate",
     "GET /v1/disputes": "DisputeList",
     "GET /v1/disputes/{id}": "DisputeRetrieve",
+    "POST /v1/disputes/{id}": "DisputeUpdate",
+    "POST /v1/disputes/{id}/close": "DisputeClose",
     "GET /v1/events": "EventList",
     "GET /v1/events/{id}": "EventRetrieve",
     "GET /v1/account": "AccountRetrieveCurrent",
@@ -56,6 +58,11 @@ REQUESTS = {
     "GET /v1/test_helpers/test_clocks/{id}": "TestClockRetrieve",
     "POST /v1/test_helpers/test_clocks/{id}/advance": "TestClockAdvance",
     "DELETE /v1/test_helpers/test_clocks/{id}": "TestClockDelete",
+    "POST /v1/webhook_endpoints": "WebhookEndpointCreate",
+    "GET /v1/webhook_endpoints": "WebhookEndpointList",
+    "GET /v1/webhook_endpoints/{id}": "WebhookEndpointRetrieve",
+    "POST /v1/webhook_endpoints/{id}": "WebhookEndpointUpdate",
+    "DELETE /v1/webhook_endpoints/{id}": "WebhookEndpointDelete",
 }
 # fmt: on
 """The SDK's name of each request that the twin answers, by method and path template."""

@@ -1,13 +1,16 @@
 """A twin whose clock stands still, and a client for it; its server runs on both event loops."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 
 import pytest
+import pytest_asyncio
 import uvloop
+from aiohttp import web
 
 from anchorhold.twin import Clock, Twin
 from tests.twin.client import Client
+from tests.twin.receiving import Receiver
 
 Loops = Mapping[str, Callable[[], asyncio.AbstractEventLoop]]
 
@@ -33,3 +36,13 @@ def twin(clock: Clock) -> Twin:
 @pytest.fixture
 def stripe(twin: Twin) -> Client:
     return Client(twin)
+
+
+@pytest_asyncio.fixture
+async def receiver() -> AsyncIterator[tuple[Receiver, str]]:
+    one = Receiver()
+    http = web.Server(one.handle)
+    listener = await asyncio.get_running_loop().create_server(http, "127.0.0.1", 0)
+    yield one, f"http://127.0.0.1:{listener.sockets[0].getsockname()[1]}/hook"
+    listener.close()
+    await http.shutdown(timeout=1)

@@ -18,6 +18,9 @@ def name(endpoint: Endpoint) -> str:
     return f"{endpoint.method} {endpoint.template}"
 
 
+_ENDPOINT = {"url": "http://127.0.0.1:1/", "enabled_events": ["*"]}
+
+
 def world(stripe: Client) -> dict[str, str]:
     """One object of each kind, by the noun in its path."""
     clock = stripe.done("/v1/test_helpers/test_clocks", frozen_time=1_700_000_000)
@@ -38,6 +41,7 @@ def world(stripe: Client) -> dict[str, str]:
         "disputes": dispute["id"],
         "events": stripe.get("/v1/events").body["data"][0]["id"],
         "test_clocks": clock["id"],
+        "webhook_endpoints": stripe.done("/v1/webhook_endpoints", **_ENDPOINT)["id"],
     }
 
 
@@ -50,6 +54,7 @@ def needs(endpoint: str, ids: dict[str, str]) -> dict[str, Any]:
         "POST /v1/payment_methods": {"type": "card", "card": {"token": "tok_visa"}},
         "POST /v1/payment_methods/{id}/attach": {"customer": ids["customers"]},
         "POST /v1/refunds": {"charge": ids["charges"]},
+        "POST /v1/webhook_endpoints": _ENDPOINT,
         "POST /v1/test_helpers/test_clocks": {"frozen_time": 1_700_000_000},
         "POST /v1/test_helpers/test_clocks/{id}/advance": {"frozen_time": 1_800_000_000},
     }

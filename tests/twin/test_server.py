@@ -12,12 +12,12 @@ import aiohttp
 import pytest
 import pytest_asyncio
 import stripe as official
-from aiohttp import web
 
 from anchorhold.twin import PUBLISHABLE_KEY, SECRET_KEY, FaultKind, Rule, Twin
 from anchorhold.twin import courier as couriers
 from anchorhold.twin.server import TwinServer, serve
 from anchorhold.twin.webhooks import Hook
+from tests.twin.receiving import Receiver
 
 AUTH = {"Authorization": f"Bearer {SECRET_KEY}"}
 PAY = {
@@ -257,32 +257,6 @@ async def test_what_the_tester_cannot_have_is_said(
     got, shown = await ask(http, method, path, given)
     assert got == status
     assert "error" in shown or status == 200
-
-
-class Receiver:
-    """A webhook endpoint that answers as it is told, and keeps what it got."""
-
-    def __init__(self) -> None:
-        self.statuses: list[int] = []
-        self.got: list[tuple[bytes, str]] = []
-
-    async def handle(self, request: web.BaseRequest) -> web.Response:
-        self.got.append((await request.read(), request.headers["Stripe-Signature"]))
-        status = self.statuses.pop(0) if self.statuses else 200
-        return web.Response(status=status, headers={"Location": "/elsewhere"})
-
-    def types(self) -> list[str]:
-        return [json.loads(body)["type"] for body, _ in self.got]
-
-
-@pytest_asyncio.fixture
-async def receiver() -> AsyncIterator[tuple[Receiver, str]]:
-    one = Receiver()
-    http = web.Server(one.handle)
-    listener = await asyncio.get_running_loop().create_server(http, "127.0.0.1", 0)
-    yield one, f"http://127.0.0.1:{listener.sockets[0].getsockname()[1]}/hook"
-    listener.close()
-    await http.shutdown(timeout=1)
 
 
 async def delivered(hook: Hook, monkeypatch: pytest.MonkeyPatch) -> TwinServer:

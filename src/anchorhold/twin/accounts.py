@@ -16,6 +16,7 @@ def retrieve(call: Call) -> Obj:
         "object": "account",
         "business_type": "company",
         "capabilities": {
+            "bacs_debit_payments": "active",
             "card_payments": "active",
             "sepa_debit_payments": "active",
             "transfers": "active",

@@ -84,6 +84,8 @@ def _details(method: Obj, amount: int) -> Obj:
         details = {name: shown[name] for name in names}
         return {"type": kind, kind: {**details, "payment_reference": None}}
     names = ("bank_code", "branch_code", "country", "fingerprint", "last4")
+    if kind == "bacs_debit":
+        names = ("fingerprint", "last4", "sort_code")
     return {"type": kind, kind: {**{name: shown[name] for name in names}, "mandate": None}}
 
 

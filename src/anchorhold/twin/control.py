@@ -17,7 +17,11 @@
 | POST /_twin/end_debit              | `{"intent": "pi_x"}`: the bank speaks now |
 | POST /_twin/dispute                | `{"charge": "ch_x", "reason": "fraudulent"}` |
 | POST /_twin/close_dispute          | `{"dispute": "du_x", "won": false}` |
+| POST /_twin/accounts               | `{"account": "acct_y", "platform": "acct_x"}`: connected |
+| POST /_twin/roll_secret            | `{"endpoint": "we_x", "overlap": 86400}`: a new secret |
 | GET  /_twin/deliveries             | every try to deliver a webhook |
+| POST /_twin/deliveries             | `{"lost": 0.1, "doubled": 0.1, "late": 0.1,` |
+|                                    | `"late_s": 3600, "shuffle_s": 5}`; `{}` ends it |
 | POST /_twin/offline                | `{"seconds": 2}`: no listener and no connection for so long |
 
 Acts take `"account"` where it is not the first one.
@@ -27,7 +31,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from anchorhold.twin import acts
+from anchorhold.twin import acts, webhook_endpoints
 from anchorhold.twin.clock import Clock, WallClock
 from anchorhold.twin.errors import StripeError
 from anchorhold.twin.faults import rule_from_json
@@ -56,7 +60,9 @@ class Control:
         self._posts: dict[str, Callable[[Given], dict[str, Any]]] = {
             "faults": self._set_faults,
             "clock": self._advance,
+            "accounts": self._open_account,
             "keys": self._add_key,
+            "roll_secret": self._roll_secret,
             "late": lambda _given: {"executed": twin.run_late()},
             "authenticate": self._authenticate,
             "end_debit": lambda given: acts.end_debit(
@@ -140,6 +146,22 @@ class Control:
             if wanted in {None, account.id} and account.livemode == livemode:
                 return account
         return self._twin.open_account(wanted or self._twin.accounts[0].id, livemode=livemode)
+
+    def _open_account(self, given: Given) -> dict[str, Any]:
+        platform = self._twin.account(given.get("platform"))
+        self._twin.open_account(
+            given["account"],
+            *given.get("keys", ()),
+            country=given.get("country", platform.country),
+            livemode=platform.livemode,
+            platform=platform.id,
+        )
+        return {"account": given["account"], "platform": platform.id}
+
+    def _roll_secret(self, given: Given) -> dict[str, Any]:
+        overlap_s = float(given.get("overlap", 86_400))
+        call = self._twin.act(given.get("account"))
+        return {"secret": webhook_endpoints.roll(call, given["endpoint"], overlap_s)}
 
     def _authenticate(self, given: Given) -> dict[str, Any]:
         return acts.authenticate(

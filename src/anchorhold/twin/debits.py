@@ -1,6 +1,7 @@
 """Bank debits: `processing` first, and days (here: seconds) later the end.
 
-Sources: .../docs/payments/ach-direct-debit and .../payments/sepa-debit, with their test accounts.
+Sources: .../docs/payments/ach-direct-debit, .../payments/sepa-debit and .../payments/bacs-debit,
+with their test accounts. After a success a bank's late no comes as a dispute.
 """
 
 from anchorhold.twin import charges, disputes
@@ -84,6 +85,8 @@ def _fail(call: Call, intent: Obj, pending: Obj, instrument: Instrument) -> Obj:
     error = invalid(message, code="payment_intent_payment_attempt_failed").error
     method = call.find("payment_method", pending["payment_method"])
     error = {**error, "charge": failed["id"], "payment_method": method}
+    if instrument.type == "bacs_debit" and instrument.failure == "debit_not_authorized":
+        call.account.hidden[method["id"]].spent = True
     return fail(call, intent, error, failed)
 
 

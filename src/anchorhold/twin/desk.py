@@ -15,6 +15,7 @@ from anchorhold.twin.idempotency import Saved, form_of
 from anchorhold.twin.journal import Entry
 from anchorhold.twin.keyring import ApiKey, Keyring, may_use, version_of
 from anchorhold.twin.routes import Match, match
+from anchorhold.twin.shapes import in_version
 from anchorhold.twin.state import Account, Call
 from anchorhold.twin.wire import Obj, Request, Response, encode
 
@@ -70,7 +71,7 @@ class Desk:
                 raise unrecognized_url(request.method, request.path)
             endpoint = found.endpoint
             may_use(key, endpoint.method, endpoint.template, browser=endpoint.browser)
-            version_of(request)
+            entry.version = version_of(request, key.account)
             return self._once(request, entry, key, found, overrule)
         except StripeError as refusal:
             return _response(request, entry, _refused(refusal, entry))
@@ -89,11 +90,12 @@ class Desk:
             saved = keys.find(name, request, self._now())
             if saved is not None:
                 return _replay(request, entry, saved)
-        params = found.endpoint.read(tree(pairs(form_of(request))), version_of(request))
+        params = found.endpoint.read(tree(pairs(form_of(request))), entry.version)
         if found.endpoint.locks and key.account.locked.get(found.ids[0]):
             raise lock_timeout()
         call = self._new_call(key.account, entry)
         call.params, call.path, call.publishable = params, found.ids, key.publishable
+        call.version = entry.version
         if name is not None:
             keys.begin(name, request, entry.request_id, self._now())
         result = _run(call, entry, found, overrule)
@@ -148,11 +150,12 @@ class Desk:
             found = match(request.method, request.path)
             if found is None:
                 return
-            params = found.endpoint.read(tree(pairs(form_of(request))), version_of(request))
+            entry.version = version_of(request, key.account)
+            params = found.endpoint.read(tree(pairs(form_of(request))), entry.version)
         except StripeError:
             return
         call = self._new_call(key.account, entry)
-        call.params, call.path = params, found.ids
+        call.params, call.path, call.version = params, found.ids, entry.version
         _run(call, entry, found, None)
 
 
@@ -166,6 +169,7 @@ def _run(call: Call, entry: Entry, found: Match, overrule: Overrule | None) -> _
         body = encode(_shown(call, obj))
     except StripeError as refusal:
         if overrule is None:
+            refusal.error = in_version(refusal.error, call.version, call.account.tables)
             return _refused(refusal, entry)
     else:
         if overrule is None:
@@ -175,9 +179,11 @@ def _run(call: Call, entry: Entry, found: Match, overrule: Overrule | None) -> _
 
 def _shown(call: Call, obj: Obj) -> Obj:
     if call.publishable and obj["object"] == "payment_intent":
-        return {name: value for name, value in obj.items() if name in _PUBLIC}
-    paths = call.params.get("expand")
-    return expand(obj, paths, call.account.tables) if paths else obj
+        obj = {name: value for name, value in obj.items() if name in _PUBLIC}
+    else:
+        obj = expand(obj, call.params.get("expand") or [], call.account.tables)
+        obj = in_version(obj, call.version, call.account.tables)
+    return obj
 
 
 def _refused(refusal: StripeError, entry: Entry) -> _Result:
@@ -206,7 +212,7 @@ def _response(request: Request, entry: Entry, result: _Result) -> Response:
     headers = {
         "Content-Type": "application/json",
         "Request-Id": entry.request_id,
-        "Stripe-Version": _version(request),
+        "Stripe-Version": entry.version,
     }
     if entry.idempotency_key is not None:
         headers["Idempotency-Key"] = entry.idempotency_key
@@ -214,10 +220,3 @@ def _response(request: Request, entry: Entry, result: _Result) -> Response:
     if result.retry is not None:
         headers["Stripe-Should-Retry"] = "true" if result.retry else "false"
     return Response(result.status, headers, result.body)
-
-
-def _version(request: Request) -> str:
-    try:
-        return version_of(request)
-    except StripeError:
-        return version_of(Request("GET", "/"))

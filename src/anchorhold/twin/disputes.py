@@ -6,11 +6,19 @@ Source: https://docs.stripe.com/api/disputes. Evidence is not simulated.
 from anchorhold.twin.errors import invalid
 from anchorhold.twin.events import emit
 from anchorhold.twin.lists import DATED, page_of_charge
-from anchorhold.twin.params import ListOf, Param, Str
+from anchorhold.twin.params import ListOf, Metadata, NotSimulated, Param, Str, merged_metadata
 from anchorhold.twin.state import Call
+from anchorhold.twin.versions import Dated, Since
 from anchorhold.twin.wire import Obj
 
 RETRIEVE: dict[str, Param] = {"expand": ListOf()}
+UPDATE: dict[str, Dated] = {
+    "evidence": NotSimulated(),
+    "expand": ListOf(),
+    "intended_submission_method": Since("2026-10-28", NotSimulated()),
+    "metadata": Metadata(),
+    "submit": NotSimulated(),
+}
 LIST: dict[str, Param] = {**DATED, "charge": Str(), "payment_intent": Str()}
 
 _TEXT = (
@@ -73,6 +81,22 @@ def close(call: Call, id_: str, *, won: bool) -> Obj:
     after = call.account.disputes.put({**before, "status": status})
     emit(call, "charge.dispute.closed", after, before)
     return after
+
+
+def update(call: Call) -> Obj:
+    """POST /v1/disputes/{id}: its metadata; evidence is not simulated."""
+    before = call.find("dispute", call.path[0])
+    if "metadata" not in call.params:
+        return before
+    metadata = merged_metadata(before["metadata"], call.params["metadata"])
+    after = call.account.disputes.put({**before, "metadata": metadata})
+    emit(call, "charge.dispute.updated", after, before)
+    return after
+
+
+def accept(call: Call) -> Obj:
+    """POST /v1/disputes/{id}/close: the merchant gives in; the dispute is lost."""
+    return close(call, call.path[0], won=False)
 
 
 def retrieve(call: Call) -> Obj:

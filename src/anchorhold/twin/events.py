@@ -8,9 +8,10 @@ from typing import Any
 
 from anchorhold.twin.errors import invalid
 from anchorhold.twin.lists import DATED, page
-from anchorhold.twin.params import Bool, ListOf, Param, Str
+from anchorhold.twin.params import Bool, ListOf, NotSimulated, Param, Str
 from anchorhold.twin.settings import API_VERSION
-from anchorhold.twin.state import Call
+from anchorhold.twin.shapes import in_version
+from anchorhold.twin.state import Account, Call
 from anchorhold.twin.wire import Obj
 
 LIST: dict[str, Param] = {
@@ -20,6 +21,8 @@ LIST: dict[str, Param] = {
     "delivery_success": Bool(),
 }
 
+RETRY: dict[str, Param] = {"account": NotSimulated(), "expand": ListOf(), "webhook_endpoint": Str()}
+
 
 def emit(call: Call, type_: str, obj: Obj, before: Obj | None = None) -> Obj:
     """Store the event of a change, and tell whoever listens; `before` gives previous_attributes."""
@@ -28,7 +31,7 @@ def emit(call: Call, type_: str, obj: Obj, before: Obj | None = None) -> Obj:
         data["previous_attributes"] = {
             name: value for name, value in before.items() if value != obj.get(name)
         }
-    event: Obj = {
+    newest: Obj = {
         "id": call.ids.new("evt"),
         "object": "event",
         "api_version": API_VERSION,
@@ -39,14 +42,37 @@ def emit(call: Call, type_: str, obj: Obj, before: Obj | None = None) -> Obj:
         "request": {"id": call.request_id, "idempotency_key": call.key},
         "type": type_,
     }
-    call.account.events.put(event)
-    call.announce(call.account, event)
+    account = call.account
+    if account.platform is not None:
+        newest = {**newest, "account": account.id}
+    account.newest_events[newest["id"]] = newest
+    event = account.events.put(rendered(account, newest, account.api_version))
+    call.announce(account, event)
     return event
+
+
+def rendered(account: Account, newest: Obj, version: str) -> Obj:
+    """The event with its object in the shape of an API version."""
+    if version == newest["api_version"]:
+        return newest
+    shown = {**newest["data"], "object": in_version(newest["data"]["object"], version,
+                                                    account.tables)}  # fmt: skip
+    return {**newest, "api_version": version, "data": shown}
 
 
 def retrieve(call: Call) -> Obj:
     """GET /v1/events/{id}."""
     return call.find("event", call.path[0], "id")
+
+
+def retry(call: Call) -> Obj:
+    """POST /v1/events/{id}/retry, what `stripe events resend` sends: delivered once more."""
+    event = call.find("event", call.path[0], "id")
+    endpoint = call.params.get("webhook_endpoint")
+    if endpoint is not None:
+        call.named("webhook_endpoint", endpoint, "webhook_endpoint")
+    call.resend(call.account, event, endpoint)
+    return event
 
 
 def list_(call: Call) -> Obj:

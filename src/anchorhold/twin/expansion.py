@@ -30,6 +30,7 @@ EXPANDABLE: Mapping[str, Mapping[str, str | None]] = {
     "payment_method": {"customer": "customer"},
     "customer": {"default_source": None, "test_clock": "test_helpers.test_clock"},
     "event": {}, "account": {}, "balance": {}, "test_helpers.test_clock": {},
+    "webhook_endpoint": {},
 }
 # fmt: on
 

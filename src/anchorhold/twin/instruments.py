@@ -1,6 +1,7 @@
 """Stripe's test cards and test bank accounts, and what each of them does.
 
-Source: https://docs.stripe.com/testing, .../payments/ach-direct-debit and .../sepa-debit.
+Source: https://docs.stripe.com/testing, .../payments/ach-direct-debit, .../sepa-debit and
+.../payments/bacs-debit/accept-a-payment.
 A card may be given as `pm_card_…`, as the token `tok_…` of the same name, or by its number.
 """
 
@@ -192,6 +193,18 @@ def _sepa(name: str, number: str, debit: Debit, failure: str | None = None,
                       debit=debit, failure=failure, slow=slow)
 
 
+def _austrian(name: str, number: str, debit: Debit, failure: str | None = None,
+              slow: bool = False) -> Instrument:  # noqa: FBT001, FBT002 - a row of a table
+    return Instrument(f"{name}_at", number, "", "sepa_debit", "AT",
+                      debit=debit, failure=failure, slow=slow)
+
+
+def _bacs(name: str, number: str, debit: Debit, failure: str | None = None,
+          slow: bool = False) -> Instrument:  # noqa: FBT001, FBT002 - a row of a table
+    return Instrument(f"bacsDebit_{name}", number, "", "bacs_debit", "GB",
+                      debit=debit, failure=failure, slow=slow)
+
+
 BANKS = (
     _ach("success",             "000123456789", Debit.PAYS),
     _ach("accountClosed",       "000111111113", Debit.FAILS, "account_closed"),
@@ -214,6 +227,23 @@ BANKS = (
     _sepa("exceedsWeeklyTransactionLimit", "DE27370400440000121212", Debit.FAILS,
           "charge_exceeds_weekly_limit"),
     _sepa("insufficientFunds",  "DE65370400440002222227", Debit.FAILS, "insufficient_funds"),
+    _austrian("success",        "AT611904300234573201", Debit.PAYS),
+    _austrian("successDelayed", "AT321904300235473204", Debit.PAYS, slow=True),
+    _austrian("failed",         "AT861904300235473202", Debit.FAILS,
+              "incorrect_account_holder_name"),
+    _austrian("failedDelayed",  "AT051904300235473205", Debit.FAILS,
+              "incorrect_account_holder_name", slow=True),
+    _austrian("disputed",       "AT591904300235473203", Debit.PAYS_THEN_DISPUTED),
+    _bacs("success",            "00012345", Debit.PAYS),
+    _bacs("successDelayed",     "90012345", Debit.PAYS, slow=True),
+    _bacs("debitNotAuthorized", "33333335", Debit.FAILS, "debit_not_authorized"),
+    _bacs("debitNotAuthorizedDelayed",  "93333335", Debit.FAILS, "debit_not_authorized", slow=True),
+    _bacs("insufficientFunds",  "22222227", Debit.FAILS, "insufficient_funds"),
+    _bacs("insufficientFundsDelayed",   "92222227", Debit.FAILS, "insufficient_funds", slow=True),
+    _bacs("dispute",            "55555559", Debit.PAYS_THEN_DISPUTED, slow=True),
+    _bacs("exceedsWeeklyLimit", "34343434", Debit.FAILS, "charge_exceeds_source_limit"),
+    _bacs("exceedsTransactionLimit",    "12121212", Debit.FAILS,
+          "charge_exceeds_transaction_limit"),
 )
 # fmt: on
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from anchorhold.twin.faults import FaultKind
+from anchorhold.twin.settings import API_VERSION
 
 
 @dataclass(slots=True)
@@ -17,6 +18,8 @@ class Entry:
     request_id: str
     idempotency_key: str | None = None
     account: str | None = None
+    version: str = API_VERSION
+    """The API version that it was answered in."""
     fault: FaultKind | None = None
     executed: bool = False
     """Whether an endpoint began to run because of this request."""

@@ -6,15 +6,16 @@ Sources: https://docs.stripe.com/keys, .../error-codes (401 and 403).
 import re
 from base64 import b64decode
 from binascii import Error as NotBase64
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from anchorhold.twin.errors import forbidden, invalid, unauthorized
-from anchorhold.twin.settings import API_VERSION
 from anchorhold.twin.state import Account
 from anchorhold.twin.wire import Request
 
-_VERSION = re.compile(r"20\d\d-\d\d-\d\d(\.[a-z_]+)?(;.*)?")
+VERSION = re.compile(r"20\d\d-\d\d-\d\d(\.[a-z_]+)?(;.*)?")
+"""How an API version is written."""
 
 
 class KeyState(Enum):
@@ -45,7 +46,8 @@ class ApiKey:
 class Keyring:
     """Every key that the twin knows."""
 
-    def __init__(self) -> None:
+    def __init__(self, accounts: Sequence[Account]) -> None:
+        self._accounts = accounts
         self._keys: dict[str, ApiKey] = {}
 
     def add(self, key: ApiKey) -> ApiKey:
@@ -76,13 +78,23 @@ class Keyring:
         if key.state is KeyState.EXPIRED:
             raise unauthorized(f"Expired API Key provided: {masked(secret)}", "api_key_expired")
         other = request.header("stripe-account")
-        if other is not None and other != key.account.id:
+        if other is None or other == key.account.id:
+            return key
+        connected = self._connected(key.account, other)
+        if connected is None:
             raise forbidden(
                 f"The provided key '{masked(secret)}' does not have access to account '{other}' "
                 "(or that account does not exist). Application access may have been revoked.",
                 "account_invalid",
             )
-        return key
+        return replace(key, account=connected)
+
+    def _connected(self, platform: Account, id_: str) -> Account | None:
+        for account in self._accounts:
+            mine = account.platform == platform.id and account.livemode == platform.livemode
+            if mine and account.id == id_:
+                return account
+        return None
 
 
 def may_use(key: ApiKey, method: str, template: str, *, browser: bool) -> None:
@@ -118,12 +130,12 @@ def matches(pattern: str, method: str, template: str) -> bool:
     return path == template or (path.endswith("*") and template.startswith(path[:-1]))
 
 
-def version_of(request: Request) -> str:
-    """The API version to answer in; 400 when the header names none that there can be."""
+def version_of(request: Request, account: Account) -> str:
+    """The API version to answer in: the header's or the account's own; 400 for one that is none."""
     version = request.header("stripe-version")
     if version is None:
-        return API_VERSION
-    if not _VERSION.fullmatch(version):
+        return account.api_version
+    if not VERSION.fullmatch(version):
         raise invalid(f"Invalid Stripe API version: {version}")
     return version
 

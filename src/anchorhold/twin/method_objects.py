@@ -47,6 +47,8 @@ def _details(one: Instrument, call: Call) -> Obj:
             "routing_number": "110000000",
             "status_details": {},
         }
+    if one.type == "bacs_debit":
+        return {"fingerprint": fingerprint, "last4": one.number[-4:], "sort_code": "108800"}
     return {
         "bank_code": one.number[4:12],
         "branch_code": "",

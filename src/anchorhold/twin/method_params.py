@@ -14,7 +14,7 @@ from anchorhold.twin.params import (
 )
 from anchorhold.twin.versions import Dated, Until
 
-TYPES = ("card", "us_bank_account", "sepa_debit")
+TYPES = ("card", "us_bank_account", "sepa_debit", "bacs_debit")
 """The types that the twin simulates."""
 
 ADDRESS = ("city", "country", "line1", "line2", "postal_code", "state")
@@ -41,7 +41,7 @@ _BANK: dict[str, Param] = {
     "financial_connections_account": NotSimulated(),
 }
 _OTHER_TYPES = (
-    "acss_debit affirm afterpay_clearpay alipay alma amazon_pay au_becs_debit bacs_debit "
+    "acss_debit affirm afterpay_clearpay alipay alma amazon_pay au_becs_debit "
     "bancontact billie bizum blik boleto cashapp crypto customer_balance eps fpx giropay grabpay "
     "ideal interac_present kakao_pay klarna konbini kr_card link mb_way mobilepay multibanco "
     "naver_pay nz_bank_account oxxo p24 pay_by_bank payco paynow paypal paypay payto pix promptpay "
@@ -53,6 +53,7 @@ DATA: dict[str, Param] = {
     "card": Hash(_CARD),
     "us_bank_account": Hash(_BANK),
     "sepa_debit": Hash({"iban": Str()}, ("iban",)),
+    "bacs_debit": Hash({"account_number": Str(), "sort_code": Str()}),
     "billing_details": Hash(_BILLING),
     "allow_redisplay": OneOf(("always", "limited", "unspecified")),
     "metadata": Metadata(),

@@ -9,10 +9,11 @@ from typing import Any
 
 from anchorhold.twin.errors import invalid
 from anchorhold.twin.params import ListOf, OneOf
+from anchorhold.twin.settings import API_VERSION
 from anchorhold.twin.versions import Dated, Since, Until
 from anchorhold.twin.wire import Obj
 
-CURRENCY = {"us_bank_account": "usd", "sepa_debit": "eur"}
+CURRENCY = {"us_bank_account": "usd", "sepa_debit": "eur", "bacs_debit": "gbp"}
 """The only currency of a type; a card takes every one."""
 
 _WORDS = (
@@ -53,8 +54,13 @@ def check(params: dict[str, Any]) -> None:
         )
 
 
-def fields(params: dict[str, Any], currency: str) -> Obj:
-    """What a new intent shows of its types."""
+def fields(params: dict[str, Any], currency: str, version: str = API_VERSION) -> Obj:
+    """What a new intent shows of its types.
+
+    Before 2023-08-16 an intent for which nothing was chosen took cards and no more.
+    """
+    if version[:10] < "2023-08-16" and not any(name in params for name in _EXCLUSIVE):
+        params = {**params, "payment_method_types": ["card"]}
     allowed, listed = params.get("allowed_payment_method_types"), params.get("payment_method_types")
     automatic = None
     if allowed is None and listed is None:

@@ -70,7 +70,7 @@ def _blank(call: Call) -> Obj:
         "application_fee_amount": None,
         "canceled_at": None,
         "cancellation_reason": None,
-        "capture_method": params.get("capture_method", "automatic_async"),
+        "capture_method": params.get("capture_method", _capture(call.version)),
         "client_secret": f"{id_}_secret_{call.ids.new('x')[2:]}",
         "confirmation_method": params.get("confirmation_method", "automatic"),
         "created": _created(call),
@@ -98,8 +98,13 @@ def _blank(call: Call) -> Obj:
         "status": "requires_payment_method",
         "transfer_data": None,
         "transfer_group": None,
-        **method_types.fields(params, params["currency"]),
+        **method_types.fields(params, params["currency"], call.version),
     }
+
+
+def _capture(version: str) -> str:
+    """Source: .../changelog/2024-04-10/automatic-sync-default-paymentintents."""
+    return "automatic_async" if version[:10] >= "2024-04-10" else "automatic"
 
 
 def _created(call: Call) -> int:

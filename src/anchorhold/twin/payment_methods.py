@@ -22,6 +22,12 @@ SPENT = (
     "from a Customer. It may not be used again. To use a PaymentMethod multiple times, you must "
     "attach it to a Customer first."
 )
+_NUMBER = {
+    "card": "number",
+    "us_bank_account": "account_number",
+    "sepa_debit": "iban",
+    "bacs_debit": "account_number",
+}
 
 
 def create(call: Call) -> Obj:
@@ -57,7 +63,7 @@ def _instrument(call: Call, kind: str, given: dict[str, Any]) -> Instrument:
             "continue processing use Stripe.js, the Stripe mobile bindings, or Stripe Elements."
         )
         raise invalid(message, status=402)
-    name = {"card": "number", "us_bank_account": "account_number", "sepa_debit": "iban"}[kind]
+    name = _NUMBER[kind]
     number = (given.get(name) or "").replace(" ", "")
     found = BY_NUMBER.get(number)
     if found is None or found.type != kind:

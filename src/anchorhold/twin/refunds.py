@@ -160,6 +160,7 @@ def update(call: Call) -> Obj:
     metadata = merged_metadata(before["metadata"], call.params["metadata"])
     after = call.account.refunds.put({**before, "metadata": metadata})
     emit(call, "refund.updated", after, before)
+    emit(call, "charge.refund.updated", after, before)
     return after
 
 

@@ -17,6 +17,7 @@ from anchorhold.twin import (
     payment_methods,
     refunds,
     test_clocks,
+    webhook_endpoints,
 )
 from anchorhold.twin.expansion import check as check_expand
 from anchorhold.twin.form import Tree
@@ -110,6 +111,8 @@ ENDPOINTS = (
 
     _list("/v1/disputes", disputes.list_, disputes.LIST, "dispute"),
     Endpoint("GET", "/v1/disputes/{id}", disputes.retrieve, _ONLY_EXPAND, "dispute"),
+    Endpoint("POST", "/v1/disputes/{id}", disputes.update, disputes.UPDATE, "dispute"),
+    Endpoint("POST", "/v1/disputes/{id}/close", disputes.accept, _ONLY_EXPAND, "dispute"),
 
     _list("/v1/events", events.list_, events.LIST, "event"),
     Endpoint("GET", "/v1/events/{id}", events.retrieve, _ONLY_EXPAND, "event"),
@@ -126,7 +129,24 @@ ENDPOINTS = (
              test_clocks.ADVANCE, test_clocks.KIND, required=("frozen_time",)),
     Endpoint("DELETE", "/v1/test_helpers/test_clocks/{id}", test_clocks.delete, {},
              test_clocks.KIND),
+
+    Endpoint("POST", "/v1/webhook_endpoints", webhook_endpoints.create, webhook_endpoints.CREATE,
+             webhook_endpoints.KIND, required=("enabled_events", "url")),
+    _list("/v1/webhook_endpoints", webhook_endpoints.list_, webhook_endpoints.LIST,
+          webhook_endpoints.KIND),
+    Endpoint("GET", "/v1/webhook_endpoints/{id}", webhook_endpoints.retrieve, _ONLY_EXPAND,
+             webhook_endpoints.KIND),
+    Endpoint("POST", "/v1/webhook_endpoints/{id}", webhook_endpoints.update,
+             webhook_endpoints.UPDATE, webhook_endpoints.KIND),
+    Endpoint("DELETE", "/v1/webhook_endpoints/{id}", webhook_endpoints.delete, {},
+             webhook_endpoints.KIND),
 )
+"""Every endpoint that Stripe documents and the twin has."""
+
+OF_THE_CLI = (
+    Endpoint("POST", "/v1/events/{id}/retry", events.retry, events.RETRY, "event"),
+)
+"""What Stripe's own command line calls and no document lists."""
 # fmt: on
 
 
@@ -143,7 +163,7 @@ _Pattern = tuple[Endpoint, tuple[str, ...]]
 
 def _by_shape() -> dict[tuple[str, int], list[_Pattern]]:
     shapes: dict[tuple[str, int], list[_Pattern]] = {}
-    for endpoint in ENDPOINTS:
+    for endpoint in (*ENDPOINTS, *OF_THE_CLI):
         parts = tuple(endpoint.template.split("/"))
         shapes.setdefault((endpoint.method, len(parts)), []).append((endpoint, parts))
     return shapes

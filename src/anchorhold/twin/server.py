@@ -21,7 +21,7 @@ from anchorhold.twin.control import Control
 from anchorhold.twin.courier import Courier
 from anchorhold.twin.faults import Rule
 from anchorhold.twin.settings import Settings
-from anchorhold.twin.webhooks import Hook
+from anchorhold.twin.webhooks import Hook, trouble_from_json
 from anchorhold.twin.wire import Break, Broken, Request, Response
 from anchorhold.twin.world import PUBLISHABLE_KEY, SECRET_KEY, Twin, account_of
 
@@ -130,9 +130,18 @@ class TwinServer:
                 for delivery in self.courier.log
             ]
             return web.json_response({"deliveries": tries})
+        if name == "deliveries" and http.method == "POST":
+            return self._set_trouble(body)
         status, shown = self._control.answer(http.method, http.path, dict(http.query), body)
         self._wake_when_due()
         return web.json_response(shown, status=status)
+
+    def _set_trouble(self, body: bytes) -> web.Response:
+        try:
+            self.courier.trouble = trouble_from_json(json.loads(body or b"{}"))
+        except (AttributeError, TypeError, ValueError) as wrong:
+            return web.json_response({"error": str(wrong)}, status=400)
+        return web.json_response(self.courier.trouble.shown())
 
     def _wake_when_due(self) -> None:
         due = self.twin.next_due()

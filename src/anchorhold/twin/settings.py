@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 API_VERSION = "2026-10-28.endive"
-"""The version whose shapes the twin answers in."""
+"""The newest version that the twin knows."""
 
 
 class GoneCustomer(Enum):
@@ -32,6 +32,8 @@ class ClockTime(Enum):
 class Settings:
     """Behaviour of one twin; times in seconds of its clock."""
 
+    api_version: str = API_VERSION
+    """An account's own: of requests that name none, and of the events that it lists."""
     key_life_s: float = 86_400
     """How long an idempotency key is kept, from its first use."""
     gone_customer: GoneCustomer = GoneCustomer.REFUSED

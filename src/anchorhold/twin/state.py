@@ -8,7 +8,7 @@ from anchorhold.twin.errors import missing
 from anchorhold.twin.idempotency import Keys
 from anchorhold.twin.ids import Ids
 from anchorhold.twin.instruments import Instrument
-from anchorhold.twin.settings import Settings
+from anchorhold.twin.settings import API_VERSION, Settings
 from anchorhold.twin.tables import Table
 from anchorhold.twin.wire import Obj
 
@@ -26,15 +26,42 @@ class Hidden:
     """Detached, or used up without a customer: it may not be used again."""
 
 
+@dataclass(frozen=True, slots=True)
+class Signing:
+    """What Stripe knows of a webhook endpoint and shows once or never."""
+
+    secret: str
+    connect: bool
+    """It hears of the connected accounts, not of its own."""
+    old: str | None = None
+    """The secret before it was rolled."""
+    old_until: float = 0.0
+
+    def secrets(self, now: float) -> tuple[str, ...]:
+        """Every secret that signs at this time, the newest first."""
+        if self.old is None or now >= self.old_until:
+            return (self.secret,)
+        return (self.secret, self.old)
+
+
 class Account:
     """Everything that one account holds in one mode."""
 
     def __init__(
-        self, id_: str, settings: Settings, *, livemode: bool = False, country: str = "US"
+        self,
+        id_: str,
+        settings: Settings,
+        *,
+        livemode: bool = False,
+        country: str = "US",
+        platform: str | None = None,
     ) -> None:
         self.id = id_
         self.livemode = livemode
         self.country = country
+        self.platform = platform
+        """The account that this one is connected to, by Stripe Connect."""
+        self.api_version = settings.api_version
         self.keys = Keys(settings.key_life_s)
         self.customers = Table("customer", "test_clock")
         self.payment_methods = Table("PaymentMethod", "customer")
@@ -44,6 +71,11 @@ class Account:
         self.disputes = Table("dispute", "charge", "payment_intent")
         self.events = Table("event", "type")
         self.test_clocks = Table("test_clock")
+        self.webhook_endpoints = Table("webhook endpoint")
+        self.signing: dict[str, Signing] = {}
+        """By webhook endpoint id."""
+        self.newest_events: dict[str, Obj] = {}
+        """Every event by id in the newest shapes, for endpoints with a version of their own."""
         self.hidden: dict[str, Hidden] = {}
         """By payment method id."""
         self.confirms: dict[str, int] = {}
@@ -59,6 +91,7 @@ class Account:
             "dispute": self.disputes,
             "event": self.events,
             "test_helpers.test_clock": self.test_clocks,
+            "webhook_endpoint": self.webhook_endpoints,
         }
 
 
@@ -76,11 +109,15 @@ class Call:
     now: int
     later: Later
     announce: Callable[[Account, Obj], None]
+    resend: Callable[[Account, Obj, str | None], None]
+    """Deliver an event again: to one webhook endpoint, or to all that want it."""
     request_id: str | None = None
     key: str | None = None
     params: dict[str, Any] = field(default_factory=dict)
     path: tuple[str, ...] = ()
     publishable: bool = False
+    version: str = API_VERSION
+    """The API version of the request."""
 
     def find(self, kind: str, id_: str, param: str = "id") -> Obj:
         """The object that the path names, or 404 `resource_missing`."""

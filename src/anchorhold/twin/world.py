@@ -32,6 +32,8 @@ def account_of(seed: int | str) -> str:
 
 Listener = Callable[[Account, Obj], None]
 """Told of every event as it is made."""
+Resender = Callable[[Account, Obj, str | None], None]
+"""Asked to deliver an event again: to one webhook endpoint, or to all that want it."""
 
 
 @dataclass(order=True, slots=True)
@@ -61,10 +63,11 @@ class Twin:
         self.clock: Seconds = clock or WallClock()
         self.ids = Ids(seed)
         self.faults = Faults(faults, seed)
-        self.keyring = Keyring()
         self.accounts: list[Account] = []
+        self.keyring = Keyring(self.accounts)
         self.requests: list[Entry] = []
         self.listeners: list[Listener] = []
+        self.resenders: list[Resender] = []
         self.desk = Desk(self.keyring, self._call, self.now)
         self._due: list[_Due] = []
         self._scheduled = 0
@@ -72,10 +75,19 @@ class Twin:
         self.open_account(account, SECRET_KEY, PUBLISHABLE_KEY)
 
     def open_account(
-        self, id_: str, *keys: str, country: str = "US", livemode: bool = False
+        self,
+        id_: str,
+        *keys: str,
+        country: str = "US",
+        livemode: bool = False,
+        platform: str | None = None,
     ) -> Account:
-        """A new, empty account that these keys open; live and test mode are two accounts."""
-        account = Account(id_, self.settings, livemode=livemode, country=country)
+        """A new, empty account that these keys open; live and test mode are two accounts.
+
+        With a `platform` it is connected to that account, whose keys open it under the header
+        `Stripe-Account`.
+        """
+        account = Account(id_, self.settings, livemode=livemode, country=country, platform=platform)
         self.accounts.append(account)
         for secret in keys:
             self.keyring.add(ApiKey(secret, account))
@@ -153,6 +165,7 @@ class Twin:
             now=int(self.now()),
             later=lambda seconds, act: self._later(account, seconds, act),
             announce=self._announce,
+            resend=self._resend,
             request_id=entry.request_id if entry is not None else None,
             key=entry.idempotency_key if entry is not None else None,
         )
@@ -165,6 +178,10 @@ class Twin:
     def _announce(self, account: Account, event: Obj) -> None:
         for listener in self.listeners:
             listener(account, event)
+
+    def _resend(self, account: Account, event: Obj, endpoint: str | None) -> None:
+        for resender in self.resenders:
+            resender(account, event, endpoint)
 
     def _later(self, account: Account, seconds: float, act: Callable[[Call], object]) -> None:
         self._schedule(seconds, lambda _at: act(self._call(account)))
