@@ -9,7 +9,7 @@ UV := $(BIN)/uv pip
 TESTS ?= tests
 WORKERS ?= $(shell nproc)
 
-.PHONY: help setup demo test check lint format types imports bench soak measure-lost-charge model mutants sim-long planted docs lock clean
+.PHONY: help setup demo test check lint format types imports bench soak measure-lost-charge model mutants any-order sim-long planted docs lock clean
 
 help: ## Say what there is to make
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
@@ -65,6 +65,9 @@ measure-lost-charge: .venv/dev ## Kill a worker in mid-charge and wait until all
 sim-long: .venv/dev ## Play new simulated worlds for an hour and keep what came of them (MINUTES= SEEDS= MODE=direct)
 	nice -n 19 $(BIN)/anchorhold sim run --seeds $(or $(SEEDS),100000000) --minutes $(or $(MINUTES),60) --mode $(or $(MODE),all) --keep docs/proof/worlds.jsonl
 	$(BIN)/python docs/generate.py
+
+any-order: .venv/dev ## Tell each flow's news of Stripe's in ORDERS=60 orders with repeats and losses: 1,020 tellings
+	ANCHORHOLD_TEST_ORDERS=$(or $(ORDERS),60) $(BIN)/python -m pytest -n $(WORKERS) -q tests/engine/test_any_order.py
 
 planted: .venv/dev ## Plant one bug after the other and write after how many worlds each is found
 	$(BIN)/anchorhold sim planted --write docs/proof/planted-bugs.md

@@ -178,7 +178,7 @@ WITH done AS (
        SET look_at = anchorhold.now()
       FROM done d
      WHERE e.account_id = d.account_id AND e.livemode = d.livemode
-       AND e.intent_id = d.intent_id AND e.state = 'unmatched' AND e.id <> d.id
+       AND e.intent_id = d.intent_id AND e.state IN ('waiting', 'unmatched') AND e.id <> d.id
 )
 SELECT id FROM done
 """

@@ -1,13 +1,20 @@
 """What Stripe told us, kept for as long as it is of use.
 
 Deliveries are read and pruned by their ids, which grow with time, so that a good one costs one
-index less; those that were not believed are few, and found by their verdict.
+index less; those that were not believed are few, and found by their verdict. An event that has had its effect
+wakes all that wait for the same intent: a dispute that is older by its id than its payment, say.
 """
 
 from alembic import op
 
 revision = "0011"
 down_revision = "0010"
+
+EVENTS = """
+DROP INDEX anchorhold.event_unmatched;
+CREATE INDEX event_waiting_intent ON anchorhold.event (account_id, livemode, intent_id)
+    WHERE state IN ('waiting', 'unmatched');
+"""
 
 DELIVERIES = """
 DROP INDEX anchorhold.event_delivery_received;
@@ -18,4 +25,5 @@ CREATE INDEX event_delivery_verdict ON anchorhold.event_delivery
 
 def upgrade() -> None:
     """Indexes only."""
-    op.execute(DELIVERIES)
+    for part in (EVENTS, DELIVERIES):
+        op.execute(part)
