@@ -1,9 +1,55 @@
-// Drives the twin with the official library; argv: the folder of node_modules, host, port, key.
+// Drives the twin with the official library and believes its webhooks; argv: the folder of
+// node_modules, host, port, key.
 const [modules, host, port, key] = process.argv.slice(2);
 const Stripe = require(require("path").join(modules, "stripe"));
 const assert = require("assert");
 const make = Stripe.default || Stripe;
 const stripe = new make(key, { host, port: Number(port), protocol: "http", maxNetworkRetries: 0 });
+
+// The next webhook that arrives, verified as Stripe's documentation says to.
+function listen(server, secretOf) {
+  return new Promise((resolve, reject) => {
+    server.once("request", (request, answer) => {
+      const parts = [];
+      request.on("data", (part) => parts.push(part));
+      request.on("end", () => {
+        answer.end();
+        const body = Buffer.concat(parts);
+        const header = request.headers["stripe-signature"];
+        try {
+          assert.throws(
+            () => stripe.webhooks.constructEvent(Buffer.concat([body, Buffer.from(" ")]), header, secretOf()),
+            (error) => error.type === "StripeSignatureVerificationError",
+          );
+          assert.throws(
+            () => stripe.webhooks.constructEvent(body, header, "whsec_another"),
+            (error) => error.type === "StripeSignatureVerificationError",
+          );
+          resolve(stripe.webhooks.constructEvent(body, header, secretOf()));
+        } catch (error) { reject(error); }
+      });
+    });
+  });
+}
+
+async function hear() {
+  const server = require("http").createServer();
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  let secret;
+  const heard = listen(server, () => secret);
+  const endpoint = await stripe.webhookEndpoints.create({
+    url: `http://127.0.0.1:${server.address().port}/hook`, enabled_events: ["payment_intent.created"],
+  });
+  secret = endpoint.secret;
+  const made = await stripe.paymentIntents.create({ amount: 500, currency: "eur" });
+  const event = await heard;
+  assert.equal(event.type, "payment_intent.created");
+  assert.equal(event.data.object.id, made.id);
+  assert.equal((await stripe.webhookEndpoints.retrieve(endpoint.id)).secret, undefined);
+  assert.equal((await stripe.webhookEndpoints.del(endpoint.id)).deleted, true);
+  server.close();
+  server.closeAllConnections();
+}
 
 async function main() {
   const customer = await stripe.customers.create({ email: "ada@example.com", metadata: { a: "b" } });
@@ -55,6 +101,7 @@ async function main() {
   const events = await stripe.events.list({ types: ["refund.created", "charge.refunded"] });
   assert.deepEqual(events.data.map((event) => event.type), ["charge.refunded", "refund.created"]);
   assert.equal((await stripe.customers.del(customer.id)).deleted, true);
+  await hear();
   console.log("node drove the whole flow");
 }
 

@@ -1,8 +1,6 @@
 """Stripe's own libraries drive the twin over HTTP, unchanged."""
 
 import asyncio
-import os
-import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -13,6 +11,7 @@ import stripe as official
 
 from anchorhold.twin import SECRET_KEY, FaultKind, Rule, Twin, acts
 from anchorhold.twin.server import TwinServer, serve
+from tests.node import node_modules
 from tests.openapi import validate_object
 
 official.enable_telemetry = False
@@ -129,21 +128,8 @@ async def test_a_customer_authenticates_between_two_calls(
     assert paid.status == "succeeded"
 
 
-def node_modules() -> Path:
-    """The folder with npm's `stripe`; without it skipped locally and failed in CI."""
-    folder = Path(os.environ.get("ANCHORHOLD_TEST_NODE_MODULES", "node_modules")).resolve()
-    missing = "node is not installed" if shutil.which("node") is None else ""
-    if not (folder / "stripe").is_dir():
-        missing = f"no npm package `stripe` in {folder}: set ANCHORHOLD_TEST_NODE_MODULES"
-    if missing and os.environ.get("CI") == "true":
-        pytest.fail(missing)
-    if missing:
-        pytest.skip(missing)
-    return folder
-
-
 async def test_stripe_node_drives_the_twin(server: TwinServer) -> None:
-    folder = node_modules()
+    folder = node_modules("stripe")
     script = Path(__file__).with_name("node_flow.cjs")
     host, _, port = server.url.removeprefix("http://").partition(":")
     process = await asyncio.create_subprocess_exec(

@@ -21,7 +21,12 @@ LIST: dict[str, Param] = {
     "delivery_success": Bool(),
 }
 
-RETRY: dict[str, Param] = {"account": NotSimulated(), "expand": ListOf(), "webhook_endpoint": Str()}
+RETRY: dict[str, Param] = {
+    "account": NotSimulated(),
+    "expand": ListOf(),
+    "for_stripecli": Bool(),
+    "webhook_endpoint": Str(),
+}
 
 
 def emit(call: Call, type_: str, obj: Obj, before: Obj | None = None) -> Obj:
