@@ -12,6 +12,7 @@ from anchorhold.domain.webhook import TOLD, TYPES
 from anchorhold.store import endpoints, messages, payments
 from anchorhold.store.endpoints import Endpoint
 from anchorhold.store.messages import Due, Try
+from tests.store import news
 from tests.store.scene import ACTOR, AMOUNT, OURS, STRANGERS, Scene, success
 
 DELIVERED = Try("O1", "200", 12, "thank you", delivered=True, wait_s=None)
@@ -48,6 +49,13 @@ async def due(scene: Scene) -> Due:
     return taken
 
 
+async def told(scene: Scene, type_: str) -> Due:
+    """The message of this type, taken for its first try."""
+    await messages.make(scene.db, OURS, limit=9)
+    (found,) = [row for row in await messages.take(scene.db, OURS, limit=9) if row.type == type_]
+    return found
+
+
 def state(scene: Scene) -> list[tuple[object, ...]]:
     return scene.sql(
         "SELECT state, tries, last_said FROM anchorhold.webhook_delivery ORDER BY created_at, id"
@@ -68,6 +76,37 @@ async def test_a_payment_of_too_much_is_two_messages(scene: Scene) -> None:
     assert len(await messages.make(scene.db, OURS, limit=9)) == 1
     types = {row.type for row in await messages.take(scene.db, OURS, limit=9)}
     assert types == {"invoice.paid", "payment.amount_mismatch"}
+
+
+async def test_a_refund_says_how_much_was_given_back(scene: Scene) -> None:
+    await endpoint(scene)
+    payment = await news.paid(scene)
+    await news.record(scene.db, OURS, payment)
+    given_back = await told(scene, "payment.refunded")
+    assert (given_back.data["payment_id"], given_back.data["amount"]) == (payment.payment_id, 500)
+    assert str(given_back.data["refund_id"]).startswith("rfd_")
+    assert "dispute" not in given_back.data
+
+
+@pytest.mark.parametrize(
+    ("status", "type_", "dispute"),
+    [
+        ("needs_response", "payment.disputed", "open"),
+        ("warning_needs_response", "payment.disputed", "inquiry"),
+        ("won", "payment.dispute_closed", "won"),
+        ("lost", "payment.dispute_closed", "lost"),
+        ("warning_closed", "payment.dispute_closed", "closed"),
+    ],
+)
+async def test_a_dispute_says_how_it_stands(
+    status: str, type_: str, dispute: str, scene: Scene
+) -> None:
+    await endpoint(scene)
+    payment = await news.paid(scene)
+    await news.dispute(scene.db, OURS, payment, status)
+    message = await told(scene, type_)
+    assert (message.data["payment_id"], message.data["dispute"]) == (payment.payment_id, dispute)
+    assert message.data["payment_status"] == ("failed" if dispute == "lost" else "succeeded")
 
 
 async def test_an_endpoint_hears_of_its_types_only(scene: Scene) -> None:

@@ -28,11 +28,13 @@ WITH picked AS MATERIALIZED (
                        WHERE e.account_id = %(account_id)s AND e.livemode = %(livemode)s
                          AND e.deleted_at IS NULL)
        AND j.what IN (
-           'attempt.failed', 'attempt.processing', 'collection.blocked',
+           'attempt.failed', 'attempt.processing', 'collection.blocked', 'dispute.closed',
+           'dispute.inquiry', 'dispute.lost', 'dispute.open', 'dispute.won',
            'following.began', 'following.ended', 'invoice.amended', 'invoice.opened',
            'invoice.paid_elsewhere', 'invoice.void', 'invoice.write_off',
            'payment.duplicate', 'payment.overpaid', 'payment.paid', 'payment.short',
-           'payment.voided')
+           'payment.voided', 'refund.canceled', 'refund.failed', 'refund.not_made',
+           'refund.refused', 'refund.succeeded')
      ORDER BY j.entry
      LIMIT %(limit)s
        FOR UPDATE SKIP LOCKED
@@ -54,7 +56,12 @@ WITH picked AS MATERIALIZED (
                'payment_status', i.payment_status, 'currency', i.currency,
                'amount_due', i.amount_due, 'amount_paid', i.amount_paid,
                'stripe_intent_id', t.detail->>'stripe_intent_id',
-               'decline_code', t.detail->'decline'->>'decline_code')), t.at
+               'decline_code', t.detail->'decline'->>'decline_code',
+               'payment_id', t.detail->>'payment_id', 'refund_id', t.detail->>'refund_id',
+               'dispute_id', t.detail->>'dispute_id',
+               'dispute', CASE WHEN t.detail ? 'dispute_id' THEN split_part(t.what, '.', 2) END,
+               'amount', CASE WHEN t.detail ?| '{refund_id,dispute_id}'
+                              THEN t.detail->'amount' END)), t.at
       FROM typed t
       JOIN unnest(%(message_ids)s::text[]) WITH ORDINALITY AS ids (id, n) USING (n)
       JOIN anchorhold.invoice i
