@@ -4,16 +4,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from anchorhold.domain.account import ChargeMode
 from anchorhold.domain.attempt import AttemptState
 from anchorhold.domain.currencies import Currency
 from anchorhold.domain.hold import HoldState
 from anchorhold.domain.invoice import BlockedReason, Collection, InvoiceStatus, PaymentStatus
 from anchorhold.domain.money import Money
-from anchorhold.domain.next_check import next_check_at
 from anchorhold.domain.outcome import Meaning
 from anchorhold.domain.refund import RefundState
 from anchorhold.domain.timing import Timing
+from anchorhold.objects import next_check
 from anchorhold.store.views_invoices import InvoiceView
 
 CONFIRMING = "being confirmed with Stripe"
@@ -149,20 +148,6 @@ def check(invoice: InvoiceView, timing: Timing, when: When) -> str:
     """When Stripe is asked next: "at the next tick" when that is due, else a time."""
     at = next_check(invoice, timing)
     return "at the next tick" if at is None or at <= invoice.now else when.at(at)
-
-
-def next_check(invoice: InvoiceView, timing: Timing) -> datetime | None:
-    """When a check of the invoice may ask Stripe; None when nothing is under way."""
-    if invoice.hold is HoldState.NONE:
-        return None
-    return next_check_at(
-        timing,
-        now=invoice.now,
-        hold_until=invoice.hold_until,
-        asked_at=invoice.provider_synced_at,
-        followed_at=invoice.followed_at,
-        directly=invoice.hold_charge_mode is ChargeMode.DIRECT,
-    )
 
 
 ATTEMPT_STATES = {
