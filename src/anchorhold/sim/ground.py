@@ -25,7 +25,8 @@ from anchorhold.store.migrate import upgrade
 
 Connection = psycopg.Connection[tuple[Any, ...]]
 Rows = list[tuple[Any, ...]]
-_Ready = tuple[bytes, Sequence[Any], Sequence[Any] | None, bytes]
+_Ready = tuple[bytes, Sequence[Any], Sequence[Any] | None, bytes, bytes | None]
+"""Its plan, parameters and their formats, its text, and the time that is told along with it."""
 
 SETTINGS = {
     "enable_seqscan": "off",
@@ -39,8 +40,8 @@ SETTINGS = {
 }
 """Plans are made once, on nearly empty tables, and serve all worlds; nobody watches the server."""
 
-CLOCK = "anchorhold.world_clock"
-_SET = statement("set")
+_AT = statement("at").replace(b"%(now)s", b"$1")
+_TEXT_OID = 25
 
 RECYCLED_AFTER = 2000
 """Worlds until the tables are emptied: rows of ended worlds only make the caches cold."""
@@ -58,14 +59,15 @@ class Ground:
         self.generation = 0
         """How often the tables were emptied."""
         self._numbers = 0
-        self._told = 0.0
+        self._now = 0.0
         self._libpq = connection.pgconn
         self._transformer = Transformer(connection)
         self._plans: dict[tuple[bytes, tuple[int, ...]], bytes] = {}
+        self._at = self._prepare(_AT, (_TEXT_OID,))
 
     def run(self, query: bytes, params: dict[str, Any], now: float | None = None) -> Rows:
         """The rows of a statement with named parameters, at this time of the worlds' clock."""
-        return self.answer(Asked(self._told if now is None else now, [(query, params)]))[0]
+        return self.answer(Asked(self._now if now is None else now, [(query, params)]))[0]
 
     def answer(self, asked: Asked) -> list[Rows]:
         """The rows of each of its statements; raises what PostgreSQL refused, by its class."""
@@ -78,44 +80,48 @@ class Ground:
         """What each of these is answered, in one round trip; each statement is its own commit."""
         sent = [self._of(asked) for asked in every]
         self._libpq.enter_pipeline_mode()
-        for plan, dumped, formats, _ in chain.from_iterable(sent):
-            self._libpq.send_query_prepared(plan, dumped, formats)
-            self._libpq.pipeline_sync()
-        results = [[self._result() for _ in ready] for ready in sent]
+        for one in chain.from_iterable(sent):
+            self._send(one)
+        results = [[self._result(one[4]) for one in ready] for ready in sent]
         self._libpq.exit_pipeline_mode()
-        return [
-            self._answered(ready, got, len(asked.statements))
-            for asked, ready, got in zip(every, sent, results, strict=True)
-        ]
+        return [self._answered(*both) for both in zip(sent, results, strict=True)]
 
     def _of(self, asked: Asked) -> list[_Ready]:
-        """All that is sent for it; the clock first, where it stands at another time."""
-        ready = [self._ready(query, params) for query, params in asked.statements]
-        if asked.now != self._told:
-            self._told = asked.now
-            ready.insert(0, self._ready(_SET, {"name": CLOCK, "value": str(asked.now)}))
-        return ready
+        """All that is sent for it."""
+        self._now = asked.now
+        told = str(asked.now).encode()
+        return [self._ready(query, params, told) for query, params in asked.statements]
+
+    def _send(self, ready: _Ready) -> None:
+        """The statement is sent, and the time in front of it in the same commit."""
+        plan, dumped, formats, _, told = ready
+        if told is not None:
+            self._libpq.send_query_prepared(self._at, (told,))
+        self._libpq.send_query_prepared(plan, dumped, formats)
+        self._libpq.pipeline_sync()
 
     def _answered(
-        self, ready: Sequence[_Ready], results: Sequence[PGresult], count: int
+        self, ready: Sequence[_Ready], results: Sequence[PGresult]
     ) -> list[Rows] | Exception:
         try:
             pairs = zip(ready, results, strict=True)
-            rows = [self._rows(text, got) for (_, _, _, text), got in pairs]
+            return [self._rows(one[3], got) for one, got in pairs]
         except psycopg.Error as error:
             return error
-        return rows[-count:]
 
-    def _ready(self, query: bytes, params: dict[str, Any]) -> _Ready:
+    def _ready(self, query: bytes, params: dict[str, Any], told: bytes) -> _Ready:
         text, names = _numbered(query)
         transformer = self._transformer
         dumped = transformer.dump_sequence([params[name] for name in names], _FORMATS[len(names)])
         types = transformer.types or ()
         plan = self._plans.get((text, types)) or self._prepare(text, types)
-        return plan, dumped, transformer.formats, text
+        return plan, dumped, transformer.formats, text, told if _needs_clock(text) else None
 
-    def _result(self) -> PGresult:
+    def _result(self, told: bytes | None) -> PGresult:
         """The next statement's result; its end and its commit are read with it."""
+        if told is not None:
+            self._libpq.get_result()
+            self._libpq.get_result()
         result = self._libpq.get_result()
         assert result is not None
         while (then := self._libpq.get_result()) is None or then.status != ExecStatus.PIPELINE_SYNC:
@@ -195,6 +201,18 @@ def _numbered(query: bytes) -> tuple[bytes, tuple[str, ...]]:
     return text, tuple(name.decode() for name in names)
 
 
+@cache
+def _needs_clock(text: bytes) -> bool:
+    """Whether the statement can ask for the time: one that only reads does so where it says so.
+
+    Whatever writes may do so in a default or in a trigger.
+    """
+    bare = _COMMENT.sub(b"", text).lstrip()
+    return not bare.startswith(b"SELECT") or _CALLS.search(bare) is not None
+
+
+_COMMENT = re.compile(rb"--[^\n]*\n")
+_CALLS = re.compile(rb"\banchorhold\.\w+\(")
 _NAMED = re.compile(rb"%\((\w+)\)s")
 
 

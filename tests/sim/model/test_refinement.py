@@ -65,6 +65,13 @@ def test_nothing_needs_no_explanation() -> None:
     assert explained(DIRECT, unknown) == "", "an attempt learns which intent it made"
 
 
+@pytest.mark.parametrize("kind", ["close", "amend", "final_action"])
+def test_a_payment_leaves_an_attempt_that_sends_no_charge_to_its_owner(kind: str) -> None:
+    before = held(kind=kind)
+    paid = before._replace(status=r.PAID, payment=r.SUCCEEDED, intent=0, recorded=frozenset({1}))
+    assert explained(before, paid) == "settle"
+
+
 UNEXPLAINED: dict[str, tuple[Rows, Rows]] = {
     "a hold that ended is taken": (
         SENT._replace(hold=r.ENDED),

@@ -154,7 +154,7 @@ def settles(before: Rows, after: Rows) -> bool:
     proven = changed_attempts(before, after)
     if not all(_proves(before, after, a, new or after.recorded) for a in proven):
         return False
-    left = [one for one in after.attempts if one.intent in new and one.state in r.UNENDED]
+    left = [one for one in after.attempts if one.intent in new and _has_news(one)]
     ended = any(before.attempts[a].state in r.UNENDED for a in proven)
     moved = after.seq - before.seq
     return (
@@ -166,6 +166,11 @@ def settles(before: Rows, after: Rows) -> bool:
         and _paid_after(before, after)
         and same_but(before, after, *SETTLED)
     )
+
+
+def _has_news(attempt: Attempt) -> bool:
+    """A payment ends it; one that sends no charge is ended by its owner, or by the sweep."""
+    return attempt.kind in CHARGING and attempt.state in r.UNENDED
 
 
 def _proves(before: Rows, after: Rows, a: int, intents: frozenset[int]) -> bool:
