@@ -13,13 +13,16 @@ import socket
 import struct
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import cast
 
 from aiohttp import web
 
+from anchorhold.twin import browser
 from anchorhold.twin.control import Control
 from anchorhold.twin.courier import Courier
 from anchorhold.twin.faults import Rule
+from anchorhold.twin.listening import SESSIONS, SOCKET, Listening
 from anchorhold.twin.settings import Settings
 from anchorhold.twin.webhooks import Hook, trouble_from_json
 from anchorhold.twin.wire import Break, Broken, Request, Response
@@ -37,6 +40,7 @@ class TwinServer:
     ) -> None:
         self.twin = twin
         self.courier = Courier(twin, hooks, seed)
+        self._listening = Listening(twin)
         self._host, self._port = host, port
         self._control = Control(twin)
         self._http = web.Server(self._handle, handler_cancellation=True, access_log=None)
@@ -53,12 +57,16 @@ class TwinServer:
     async def start(self) -> None:
         """Listen. With port 0 a free one is taken and kept. OSError when the port is taken."""
         await self.courier.start()
+        self._listening.start()
         await self._listen()
 
     async def _listen(self) -> None:
         loop = asyncio.get_running_loop()
         self._listener = await loop.create_server(self._http, self._host, self._port)
         self._port = self._listener.sockets[0].getsockname()[1]
+        if self.twin.settings.action_url == Settings().action_url:
+            bank = f"{self.url}{browser.BANK.rstrip('/')}"
+            self.twin.settings = replace(self.twin.settings, action_url=bank)
 
     async def stop(self) -> None:
         """No listener, no connection, no delivery any more."""
@@ -68,6 +76,7 @@ class TwinServer:
             self._back.cancel()
         self._close_listener()
         self._stopping.set()
+        self._listening.stop()
         await self.courier.stop()
         await self._http.shutdown(timeout=1)
 
@@ -93,10 +102,15 @@ class TwinServer:
 
     async def _handle(self, http: web.BaseRequest) -> web.StreamResponse:
         body = await http.read()
-        if http.path.startswith("/_twin"):
+        if http.path == SOCKET:
+            return await self._listening.talk(http)
+        if http.path.startswith(("/_twin", "/js/")):
             return self._handle_control(http, body)
         headers = {name.lower(): value for name, value in http.headers.items()}
         request = Request(http.method, http.path, headers, http.query_string, body)
+        if http.path == SESSIONS and self.twin.desk.admits(request):
+            account = self.twin.keyring.admit(request).account
+            return _whole(self._listening.open(account, self.url))
         answer = self.twin.send(request)
         self._wake_when_due()
         if isinstance(answer, Broken):
@@ -117,6 +131,10 @@ class TwinServer:
         return False
 
     def _handle_control(self, http: web.BaseRequest, body: bytes) -> web.Response:
+        shown = browser.answer(self.twin, http.method, http.path, body)
+        if shown is not None:
+            self._wake_when_due()
+            return _whole(shown)
         name = http.path.removeprefix("/_twin/").strip("/")
         if name == "offline" and http.method == "POST":
             seconds = float(json.loads(body or b"{}").get("seconds", 1))
