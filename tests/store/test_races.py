@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from anchorhold.domain.payment import Settled
 from tests.store.acts import STAGES, Stage, invoice_of
 from tests.store.legal import broken
 from tests.store.outcomes import OUTCOMES, Outcome
-from tests.store.scene import Scene
+from tests.store.scene import Scene, claim_one
 from tests.store.two import OPTIONS, Two, two
 
 FIRSTS = [
@@ -84,6 +85,20 @@ async def test_two_who_waited_for_a_third_go_on_without_a_deadlock(
             await holder.commit()
             await asyncio.gather(*tasks)
     assert broken(scene) == [], met
+
+
+async def test_a_claim_that_waited_for_a_lock_has_its_whole_hold(scene: Scene) -> None:
+    """H12: its clock is read when it writes, not when its statement came."""
+    (invoice_id,) = await scene.due()
+    async with two(scene.conninfo) as pair:
+        await pair.first.conn.execute(HOLD_ROW, [scene.scope.account_id, invoice_id])
+        task = asyncio.create_task(claim_one(pair.second, scene, invoice_id))
+        assert await pair.waits(pair.second, task)
+        free_at = scene.now()
+        await pair.first.conn.rollback()
+        claim = await task
+    assert claim is not None
+    assert claim.token.hold_until - timedelta(seconds=scene.timing.hold_seconds) > free_at
 
 
 HOLD_ROW = "SELECT FROM anchorhold.invoice WHERE account_id = %s AND id = %s FOR UPDATE"
