@@ -60,6 +60,7 @@ def test_every_setting_can_be_set() -> None:
         STRIPE_RATE="50",
         STRIPE_RATE_PER_ENDPOINT="12.5",
         LISTEN="0.0.0.0:80",
+        PUBLIC_URL="https://pay.example.com/",
         SECRET_KEY=KEY,
         WORKER_CONCURRENCY="4",
         DATABASE_POOL="3",
@@ -74,6 +75,7 @@ def test_every_setting_can_be_set() -> None:
     assert settings.stripe_api_base == "http://127.0.0.1:8430"
     assert (settings.stripe_rate, settings.stripe_rate_per_endpoint) == (50, 12.5)
     assert str(settings.listen) == "0.0.0.0:80"
+    assert settings.public_url == "https://pay.example.com"
     assert (settings.worker_concurrency, settings.database_pool) == (4, 3)
     assert settings.key_life_seconds == 86_000
     assert settings.event_deliveries_kept_days == 90

@@ -121,6 +121,8 @@ class Settings(BaseSettings):
     """Requests a second to one endpoint of one Stripe account (Stripe: Rate limits)."""
     listen: Annotated[Listen, BeforeValidator(_listen)] = Listen("127.0.0.1", 8787)
     """Where `up` and `serve` answer over HTTP."""
+    public_url: Annotated[str, AfterValidator(_http_base)] | None = None
+    """Where customers reach `serve`, for links of the payment page; unset: where it listens."""
     metrics_listen: Annotated[Listen, BeforeValidator(_listen)] | None = None
     """Where `/metrics` is served, by `worker` too; unset: by `up` and `serve` where they answer."""
     secret_key: Annotated[SecretStr, AfterValidator(_key_of_32_bytes)] | None = None

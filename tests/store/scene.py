@@ -114,7 +114,7 @@ ROWS = """
 """
 TABLES = (
     "connection", "customer", "stripe_customer", "invoice", "intent", "attempt", "payment",
-    "notice", "journal", "tick", "event", "event_cursor", "refund", "recovery",
+    "notice", "journal", "tick", "page_link", "event", "event_cursor", "refund", "recovery",
 )  # fmt: skip
 
 

@@ -157,7 +157,7 @@ WATCHED = (
     "account", "connection", "customer", "stripe_customer", "invoice", "intent", "attempt",
     "payment", "notice", "journal", "event", "event_cursor", "refund", "recovery",
     "credit_balance", "credit_entry", "webhook_endpoint", "message", "webhook_delivery",
-    "webhook_try", "signing_secret", "event_delivery",
+    "webhook_try", "signing_secret", "event_delivery", "page_link",
 )  # fmt: skip
 
 

@@ -8,16 +8,17 @@ import typer
 from anchorhold.cli import objects
 from anchorhold.cli.call import Call, Format, noun, verb
 from anchorhold.cli.connecting import accepted, ask_for_key, connect, require_fit
+from anchorhold.cli.linking import require_publishable
 from anchorhold.cli.objects import Object
 from anchorhold.cli.output import Column, console, line, print_json, show_one, table
 from anchorhold.cli.session import opened, session
 from anchorhold.cli.waking import wake
 from anchorhold.domain.account import AfterPresumedNone, ChargeMode, Modes, SweepMode
 from anchorhold.domain.ids import ACCOUNT
-from anchorhold.domain.refusals import Code, Refusal
+from anchorhold.domain.refusals import Code, Refusal, WebhookCode
 from anchorhold.engine.accounts import is_accepted
 from anchorhold.entropy import new_id
-from anchorhold.store import accounts
+from anchorhold.store import accounts, page_links
 from anchorhold.store.accounts import Account
 from anchorhold.store.db import Db
 
@@ -262,3 +263,48 @@ async def check(call: Call) -> None:
     show_one(
         call, owner, data, lambda: print(f"Stripe accepts the {mode} mode key: account {owner}")
     )
+
+
+@verb(
+    app,
+    "page",
+    "anchorhold account page --publishable-key pk_test_…",
+    'anchorhold account page --account acme --live --public-name "Acme GmbH"',
+)
+async def page(
+    call: Call,
+    *,
+    publishable_key: Annotated[
+        str | None,
+        typer.Option("--publishable-key", help="Stripe's key for browsers (pk_…); no secret."),
+    ] = None,
+    public_name: Annotated[
+        str | None, typer.Option("--public-name", help="What customers know the business as.")
+    ] = None,
+) -> None:
+    """Set what the payment page needs: Stripe's publishable key, and the name of the business.
+
+    What is not named stays as it is. Without a publishable key the page cannot take a payment.
+    """
+    if public_name is not None:
+        require_fit(public_name)
+    async with session(call) as desk:
+        if publishable_key is not None:
+            require_publishable(publishable_key, desk.scope.mode)
+        owner = await page_links.present(
+            desk.db, desk.scope, publishable_key=publishable_key, public_name=public_name
+        )
+        if owner is None:
+            raise Refusal(
+                WebhookCode.MODE_NOT_CONNECTED,
+                account=call.account or desk.scope.account_id,
+                mode=desk.scope.mode,
+            )
+    data: Object = {
+        "object": "payment_page",
+        "id": desk.scope.account_id,
+        "livemode": desk.scope.livemode,
+        "publishable_key": publishable_key,
+        "public_name": public_name,
+    }
+    show_one(call, desk.scope.account_id, data, lambda: print("the payment page is set up"))

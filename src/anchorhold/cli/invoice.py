@@ -11,6 +11,7 @@ from anchorhold.cli import (
     ending,
     importing,
     invoice_acts,
+    linking,
     objects,
     story,
     words,
@@ -21,6 +22,7 @@ from anchorhold.cli.lookup import the_customer, the_invoice
 from anchorhold.cli.output import Column, Listing, line, print_json, show_list, show_one
 from anchorhold.cli.session import Session, session
 from anchorhold.domain.invoice import InvoiceStatus, PaymentStatus
+from anchorhold.domain.page_link import Locale
 from anchorhold.engine.repair import look_once
 from anchorhold.store import views_attempts, views_invoices, views_journal, views_payments
 from anchorhold.store.views_invoices import InvoiceFilter, InvoiceView
@@ -297,3 +299,27 @@ async def abandon_intent(
     async with session(call) as desk:
         plan = invoice_acts.abandon_intent(reason)
         await ending.run(call, desk, name, plan, yes=yes, dry_run=dry_run)
+
+
+@verb(
+    app,
+    "link",
+    "anchorhold invoice link inv_…",
+    "anchorhold invoice link R-1001 --days 7 --locale de",
+)
+async def link(
+    call: Call,
+    name: Name,
+    *,
+    days: Annotated[int, typer.Option("--days", min=1, max=400, help="How long it opens.")] = 30,
+    locale: Annotated[
+        Locale | None, typer.Option("--locale", help="Of the page; else the browser's.")
+    ] = None,
+) -> None:
+    """Make a link to the page where the customer sees and pays the invoice.
+
+    Whoever has the link can open it, until it expires or is revoked. The page never takes a second
+    payment: while a charge is being confirmed it says so and asks for nothing.
+    """
+    async with session(call) as desk:
+        await linking.run(call, desk, name, days=days, locale=locale)

@@ -10,6 +10,7 @@ from enum import unique
 from types import MappingProxyType
 from typing import Final
 
+from anchorhold.domain.page_refusals import PageCode
 from anchorhold.domain.refusal_kinds import NOTHING_SENT, Coded, Exit, Kind, Row
 from anchorhold.domain.webhook_refusals import WebhookCode
 
@@ -368,7 +369,7 @@ class Code(Coded):
     )
 
 
-CODES: Final = (*Code, *WebhookCode)
+CODES: Final = (*Code, *WebhookCode, *PageCode)
 """Every refusal there is."""
 
 

@@ -72,6 +72,14 @@ async def open_page(deps: Deps, scope: Scope, invoice_id: InvoiceId) -> Page:
     return await _claimed(deps, connected, scope, invoice_id)
 
 
+async def closed_page(deps: Deps, scope: Scope, invoice_id: InvoiceId) -> Page | None:
+    """The page as it is without asking for the secret; None while it can be paid.
+
+    Raises Refusal: invoice_not_found (a draft too).
+    """
+    return _without_secret(deps, invoice_id, await endings.standing(deps, scope, invoice_id))
+
+
 def _without_secret(deps: Deps, invoice_id: InvoiceId, now: Standing) -> Page | None:
     """The page where nothing can be paid; None where the secret has to be asked for."""
     if now.status is InvoiceStatus.DRAFT:

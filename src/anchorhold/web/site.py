@@ -8,6 +8,7 @@ from anchorhold.signing_keys import SigningKeys
 from anchorhold.web import health, intake, metrics
 from anchorhold.web.intake import Wake
 from anchorhold.web.metrics import Text
+from anchorhold.web.page import routes as page
 
 
 async def nobody(scope: Scope) -> None:
@@ -16,7 +17,7 @@ async def nobody(scope: Scope) -> None:
 
 
 def site(app: App, wake: Wake = nobody, text: Text | None = None) -> FastAPI:
-    """`/healthz`, `/readyz`, and Stripe's webhooks at `/stripe/{account}`.
+    """`/healthz`, `/readyz`, and Stripe's webhooks at `/stripe/{account}`, pages at `/pay`.
 
     With `text`, which makes it, `/metrics` as well.
     """
@@ -26,4 +27,5 @@ def site(app: App, wake: Wake = nobody, text: Text | None = None) -> FastAPI:
     if text is not None:
         web.include_router(metrics.router(text))
     web.include_router(intake.router(deps, SigningKeys(deps.db, app.secret_key, deps.log), wake))
+    web.include_router(page.router(app))
     return web
