@@ -106,6 +106,9 @@ class TwinServer:
             return await self._listening.talk(http)
         if http.path.startswith(("/_twin", "/js/")):
             return self._handle_control(http, body)
+        return await self._handle_request(http, body)
+
+    async def _handle_request(self, http: web.BaseRequest, body: bytes) -> web.StreamResponse:
         headers = {name.lower(): value for name, value in http.headers.items()}
         request = Request(http.method, http.path, headers, http.query_string, body)
         if http.path == SESSIONS and self.twin.desk.admits(request):
