@@ -72,6 +72,18 @@ def test_a_payment_leaves_an_attempt_that_sends_no_charge_to_its_owner(kind: str
     assert explained(before, paid) == "settle"
 
 
+def test_a_write_off_leaves_a_park_however_old_its_hold_is() -> None:
+    parked = r.ask(DIRECT._replace(hold=r.LIVE), 0)
+    assert explained(parked, r.close(parked, r.UNCOLLECTIBLE)) == "write off"
+
+
+def test_a_decline_that_comes_after_a_write_off_ends_its_attempt_and_moves_the_counter() -> None:
+    written_off = DIRECT._replace(status=r.UNCOLLECTIBLE)
+    declined = of(written_off, r.DECLINED)._replace(seq=1)
+    assert explained(written_off, declined) == "late proof"
+    assert explained(written_off, declined._replace(seq=0)) is None
+
+
 UNEXPLAINED: dict[str, tuple[Rows, Rows]] = {
     "a hold that ended is taken": (
         SENT._replace(hold=r.ENDED),

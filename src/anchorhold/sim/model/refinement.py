@@ -219,8 +219,15 @@ def stops_following(before: Rows, after: Rows) -> bool:
 
 
 def proves_late(before: Rows, after: Rows) -> bool:
-    """Late news of a decline touches neither invoice nor hold (F6)."""
+    """Late news of a decline touches neither invoice nor hold (F6).
+
+    The counter moves with an attempt that it ends: one whose invoice was written off meanwhile.
+    """
     proven = changed_attempts(before, after)
+    if [before.holder] == proven and before.hold != r.FREE and before.own.state in (r.SENDING, r.ASKED):
+        off = before.status == r.UNCOLLECTIBLE and after.own.state == r.DECLINED
+        moved = after.seq == before.seq + 1
+        return off and moved and same_but(before, after, "attempts", "seq")
     late = all(
         before.attempts[a].state in (r.SUPERSEDED, r.NOT_SENT, r.PRESUMED)
         and after.attempts[a].state == r.DECLINED
@@ -272,8 +279,9 @@ def closes(before: Rows, after: Rows) -> bool:
 
 
 def writes_off(before: Rows, after: Rows) -> bool:
-    """A stale hold is left, or what is followed stays followed (section 5)."""
-    under_way = before.hold >= r.ENDED or before.followed > 0
+    """A stale hold or a park is left, or what is followed stays followed (section 5)."""
+    parked = before.hold != r.FREE and before.payment == r.UNKNOWN and not before.intent
+    under_way = before.hold >= r.ENDED or before.followed > 0 or parked
     off = before.status == r.OPEN and after.status == r.UNCOLLECTIBLE
     return under_way and off and same_but(before, after, "status")
 
