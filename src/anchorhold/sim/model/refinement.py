@@ -224,7 +224,7 @@ def proves_late(before: Rows, after: Rows) -> bool:
     The counter moves with an attempt that it ends: one whose invoice was written off meanwhile.
     """
     proven = changed_attempts(before, after)
-    if [before.holder] == proven and before.hold != r.FREE and before.own.state in (r.SENDING, r.ASKED):
+    if before.hold != r.FREE and proven == [before.holder] and _may_run(before):
         off = before.status == r.UNCOLLECTIBLE and after.own.state == r.DECLINED
         moved = after.seq == before.seq + 1
         return off and moved and same_but(before, after, "attempts", "seq")
