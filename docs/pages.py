@@ -11,6 +11,7 @@ from typing import Final
 
 from docs.closing import closing_part
 from docs.direct import delivery_parts, direct_part, recover_part
+from docs.dunning import dunning_part
 from docs.markdown import codes, table
 from docs.news import news_parts
 from docs.source import NOUNS, ROOMS, docstrings_of, files_of, is_read
@@ -104,6 +105,7 @@ def rules_page() -> str:
     parts = (
         *(_outcome, _ends, direct_part, _access, closing_part, _claims),
         *(_sweep, _prepare, _follow, _watch, recover_part, news_parts, delivery_parts, _verdicts),
+        dunning_part,
     )
     return f"""# Rules
 

@@ -39,6 +39,10 @@ NOUNS: Final = {
     "notice": ("notice", "notices", "views_notices"),
     "journal": ("journal", "views_journal", "story"),
     "decline": ("declines",),
+    "dunning": (
+        *("dunning", "dunning_policy", "dunning_policies", "dunning_steps", "dunning_acts"),
+        *("dunning_refusals", "views_dunning"),
+    ),
     "money": ("money", "currencies"),
     "time": ("timing", "tick"),
 }

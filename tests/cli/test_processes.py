@@ -212,7 +212,8 @@ def test_the_printed_sql_makes_the_same_schema(desk: Desk, fresh_database: str) 
 def test_rules_are_the_tables_that_decide(bare: Desk) -> None:
     everything = bare.run("rules").ndjson()
     assert {row["table"] for row in everything} == {
-        "access", "closing", "declines", "disputes", "final_action", "follow", "news", "notices",
+        "access", "closing", "declines", "disputes", "dunning", "final_action", "follow", "news",
+        "notices",
         "outcome", "prepare", "recover", "refund", "refusals", "sweep", "timing", "watch",
     }  # fmt: skip
     assert bare.table("rules", "S7")[2:4] == [

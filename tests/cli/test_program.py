@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from typing import Any
 
 import psycopg
 import pytest
@@ -20,6 +21,8 @@ WANTED = """
     customer list, customer show
     invoice import, invoice list, invoice show, invoice story, invoice collect
     hold list, hold explain, hold check
+    dunning list, dunning show, dunning pause, dunning resume
+    dunning policy create, dunning policy list, dunning policy show, dunning policy assign
     attempt list
     payment list, payment show, payment refund
     notice list, notice show, notice resolve
@@ -35,12 +38,13 @@ def wanted() -> list[tuple[str, ...]]:
 
 def commands() -> list[tuple[str, ...]]:
     """Every command there is, by its words."""
-    found: list[tuple[str, ...]] = []
-    for noun in NOUNS:
-        command = load(noun.name)
-        verbs = getattr(command, "commands", None)
-        found += [(noun.name, verb) for verb in verbs] if verbs else [(noun.name,)]
-    return found
+    return [words for noun in NOUNS for words in _below((noun.name,), load(noun.name))]
+
+
+def _below(words: tuple[str, ...], command: Any) -> list[tuple[str, ...]]:
+    verbs = getattr(command, "commands", None) or {}
+    deeper = [found for verb in verbs for found in _below((*words, verb), verbs[verb])]
+    return deeper or [words]
 
 
 @pytest.mark.parametrize("words", wanted(), ids=" ".join)

@@ -24,6 +24,8 @@ FACTS: dict[str, object] = {
     "code": "card_declined",
     "message": "Your card was declined.",
     "kind": "auto",
+    "said": "no",
+    "outcome": "recovered",
     "amount": 14900,
     "currency": "eur",
     "hold_until": "2026-11-30T13:10:00+00:00",
@@ -31,7 +33,6 @@ FACTS: dict[str, object] = {
     "decline": {"code": "card_declined", "decline_code": "insufficient_funds", "message": "No."},
     "source": "sweep",
     "notice_id": "ntc_1",
-    "link_id": "lnk_1",
     "resolution": "agreed with the customer",
 }
 

@@ -6,11 +6,11 @@ from typing import TypeVar
 import pytest
 from typing_extensions import override
 
+from anchorhold.domain.dunning import TRIES_MAX
 from anchorhold.domain.ids import INVOICE, InvoiceId
 from anchorhold.domain.payment import Source, Success
 from anchorhold.domain.refusals import Code, Refusal
 from anchorhold.engine.abandon import abandon_intent
-from anchorhold.engine.collect import TRIES_MAX
 from anchorhold.entropy import new_id
 from anchorhold.store import payments
 from anchorhold.twin.faults import FaultKind, Rule

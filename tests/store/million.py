@@ -9,7 +9,8 @@ COUNTS = {"due": 20_000, "stale": 500, "held": 200, "followed": 3_000, "watched"
 INVOICES = 1_000_000
 CUSTOMERS = 100_000
 BIG = ("invoice", "intent", "attempt", "payment", "customer", "stripe_customer", "journal",
-       "message", "webhook_delivery", "event_delivery", "subscription", "subscription_item",
+       "message", "webhook_delivery", "event_delivery", "dunning_run", "dunning_step",
+       "subscription", "subscription_item",
        "subscription_entry", "invoice_line")  # fmt: skip
 
 # Every fourth of the paid ones still has its intent, attempt, payment and journal here.
@@ -202,6 +203,27 @@ LOADS = (
     INSERT INTO anchorhold.invoice_line
            (account_id, livemode, invoice_id, n, description, quantity, amount)
     SELECT 'acc_ours', false, 'inv_' || id, 1, 'plan', 1, 14900 FROM numbered WHERE n %% 10 = 0
+    """,
+    """
+    INSERT INTO anchorhold.dunning_policy (account_id, livemode, id, name, waits_hours, zone,
+                                           final_action)
+    VALUES ('acc_ours', false, 'dpo_1', 'gentle', '{{24,72}}', 'UTC', 'leave')
+    """,
+    """
+    INSERT INTO anchorhold.dunning_assignment (account_id, livemode, policy_id)
+    VALUES ('acc_ours', false, 'dpo_1')
+    """,
+    """
+    INSERT INTO anchorhold.dunning_run
+           (account_id, livemode, id, invoice_id, customer_id, policy_id, step, next_at)
+    SELECT 'acc_ours', false, 'dun_' || id, 'inv_' || id, 'cus_' || customer, 'dpo_1', 1,
+           at - make_interval(secs => n %% 600)
+      FROM numbered WHERE kind = 'failed' AND n %% 2 = 1
+    """,
+    """
+    INSERT INTO anchorhold.dunning_step
+           (account_id, livemode, run_id, number, kind, rule, actor)
+    SELECT account_id, livemode, id, 1, 'retry', 'Y9', 'worker' FROM anchorhold.dunning_run
     """,
     """
     INSERT INTO anchorhold.event_delivery

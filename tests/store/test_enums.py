@@ -13,8 +13,9 @@ from anchorhold.domain.access import Action
 from anchorhold.domain.account import AfterPresumedNone, ChargeMode, SweepMode
 from anchorhold.domain.answer import IntentStatus
 from anchorhold.domain.attempt import CLAIMS_FROM, AttemptKind, AttemptState, Cause
-from anchorhold.domain.closing import Act
+from anchorhold.domain.closing import Act, FinalAction
 from anchorhold.domain.disputes import Dispute
+from anchorhold.domain.dunning import Outcome, StepKind, StepState
 from anchorhold.domain.hold import HoldState
 from anchorhold.domain.intent import IntentState
 from anchorhold.domain.invoice import BlockedReason, Collection, InvoiceStatus, PaymentStatus
@@ -50,6 +51,11 @@ COLUMNS: dict[tuple[str, str], set[str]] = {
     ("event", "state"): set(EventState),
     ("payment", "dispute"): set(Dispute),
     ("refund", "state"): set(RefundState),
+    ("dunning_policy", "final_action"): set(FinalAction),
+    ("dunning_run", "next_step"): set(StepKind),
+    ("dunning_run", "outcome"): set(Outcome),
+    ("dunning_step", "kind"): set(StepKind),
+    ("dunning_step", "state"): set(StepState),
 }
 COMPUTED = {HoldState, Verdict, Act, Action}
 """Said by a statement, and in no column."""

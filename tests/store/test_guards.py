@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from tests.store import direct, paging, telling
+from tests.store import direct, dunned, telling
 from tests.store.scene import OURS, Scene
 from tests.store.writes import WRITES
 
@@ -104,7 +104,7 @@ REFUND = {
 NOTICE = {
     "the notice was resolved": "resolved_at = now(), resolved_by = 'x', resolution = 'x'",
 }
-MOVED = {**telling.MOVED, **paging.MOVED} | {
+MOVED = {**telling.MOVED, **dunned.MOVED} | {
     sentence: f"UPDATE anchorhold.{table} SET {changes}"
     for table, sentences in (
         ("invoice", INVOICE),
@@ -152,7 +152,7 @@ FOLLOWING = (
 GUARDS: Mapping[str, tuple[str, ...]] = {
     **direct.GUARDS,
     **telling.GUARDS,
-    **paging.GUARDS,
+    **dunned.GUARDS,
     "accounts.refuse": ("the mode's key was refused", "the mode has another key"),
     "accounts.accept": ("the mode's key was accepted", "the mode has another key"),
     "holds.claim": CLAIM,
@@ -383,7 +383,7 @@ GUARDS: Mapping[str, tuple[str, ...]] = {
 """What each write compares, as the one thing that moved."""
 
 UNCONDITIONAL = {
-    **paging.UNCONDITIONAL,
+    **dunned.UNCONDITIONAL,
     "accounts.connect": "the newest key is the mode's",
     "accounts.set_modes": "the newest choice is the account's",
     "accounts.create": "held by the names' and ids' uniqueness",

@@ -75,7 +75,7 @@ from anchorhold.store.messages import Due, Try
 from anchorhold.store.views_invoices import InvoiceFilter
 from anchorhold.store.watches import Watched
 from tests import database as databases
-from tests.store import closing, direct, lost, million, news, paging
+from tests.store import closing, direct, dunned, lost, million, news
 from tests.store.explain import ALONE, GENERIC, ExplainDb
 from tests.store.million import number
 from tests.store.scene import ACTOR, DECLINE, NO_TRACE, OURS, success
@@ -222,7 +222,7 @@ NEWS = (
 
 CASES = (
     *(Case(*row) for row in direct.cases(TIMING, LIMIT)),
-    *(Case(*row) for row in paging.cases(inv)),
+    *(Case(*row) for row in dunned.cases(LIMIT, inv)),
     Case("holds.claim_due", 2500, lambda db, _: holds.claim_due(
         db, OURS, TIMING, limit=LIMIT, actor=ACTOR)),
     Case("holds.claim", 60, lambda db, _: holds.claim(
@@ -385,6 +385,7 @@ CASES = (
 
 TOTALS = {
     "views_webhooks.count",
+    "views_dunning.count",
     "views_attempts.count",
     "views_customers.count",
     "views_events.count",
@@ -396,7 +397,6 @@ TOTALS = {
 
 SMALL = {
     "accounts.set_modes",
-    "page_links.present",
     "signing_secrets.active",
     "signing_secrets.add",
     "signing_secrets.all_of",
@@ -414,6 +414,10 @@ SMALL = {
     "accounts.refuse",
     "accounts.scopes",
     "checks.now",
+    "dunning_policies.add",
+    "dunning_policies.all_of",
+    "dunning_policies.assign",
+    "dunning_policies.is_on",
     "metrics.connections",
     "metrics.jobs_waiting",
     "recoveries.advance",

@@ -157,7 +157,8 @@ WATCHED = (
     "account", "connection", "customer", "stripe_customer", "invoice", "intent", "attempt",
     "payment", "notice", "journal", "event", "event_cursor", "refund", "recovery",
     "credit_balance", "credit_entry", "webhook_endpoint", "message", "webhook_delivery",
-    "webhook_try", "signing_secret", "event_delivery", "page_link",
+    "webhook_try", "signing_secret", "event_delivery", "dunning_policy", "dunning_assignment",
+    "dunning_run", "dunning_step",
 )  # fmt: skip
 
 

@@ -35,7 +35,7 @@ from anchorhold.store import (
 from anchorhold.store.accounts import NewConnection
 from anchorhold.store.db import Db
 from anchorhold.store.invoices import NewInvoice
-from tests.store import closing, direct, lost, news, paging, telling
+from tests.store import closing, direct, dunned, lost, news, telling
 from tests.store.scene import (
     ACTOR,
     DECLINE,
@@ -365,8 +365,9 @@ WRITES = (
           won=lambda settled: settled is not None and settled.verdict is Verdict.PAID),
     *(Write(**row) for row in direct.WRITES),
     *(Write(**row) for row in telling.WRITES),
-    *(Write(**row) for row in paging.WRITES),
-    *(Write(**row, wins=Wins.BOTH) for row in paging.STAMPS),
+    *(Write(**row) for row in dunned.WRITES),
+    *(Write(**row, wins=Wins.SHARED) for row in dunned.SHARED),
+    *(Write(**row, wins=Wins.BOTH) for row in dunned.STAMPS),
     *(Write(**row, wins=Wins.SHARED) for row in telling.SHARED),
     *(Write(**row, wins=Wins.SHARED) for row in direct.SHARED),
     *(Write(**row, wins=Wins.BOTH) for row in direct.MODES),

@@ -38,7 +38,7 @@ NOUNS: Final = (
     Noun("invoice", "Import, show and collect invoices; tell one's story."),
     Noun("hold", "What is being charged or confirmed with Stripe, and why."),
     Noun("attempt", "Every try to charge, and what became of it."),
-    Noun("link", "Links to the page where a customer pays."),
+    Noun("dunning", "What is tried again after a decline, and by which policy."),
     Noun("payment", "Every payment, each recorded once."),
     Noun("webhook", "What we tell others: endpoints and deliveries."),
     Noun("notice", "What needs a person: list, show, resolve."),

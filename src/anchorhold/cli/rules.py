@@ -16,6 +16,7 @@ from anchorhold.domain import (
     closing,
     declines,
     disputes,
+    dunning,
     following,
     news,
     notices,
@@ -140,6 +141,13 @@ def _final_action() -> list[Rule]:
     ]
 
 
+def _dunning() -> list[Rule]:
+    return [
+        Rule("dunning", row.id, dunning.conditions(row), f"{row.step}: {row.when}", row.because)
+        for row in dunning.NEXT_STEP
+    ]
+
+
 def _prepare() -> list[Rule]:
     return [
         Rule("prepare", row.id, _columns(row, ("http", "types")), _then(row.step), row.because)
@@ -238,6 +246,7 @@ TABLES: Final = {
     "access": ("which act a hold allows", _access),
     "closing": ("what the answer to a cancel means for whoever closes", _closing),
     "final_action": ("what dunning's final action does to its invoice", _final_action),
+    "dunning": ("what a dunning run does next", _dunning),
     "prepare": ("what an answer to a request without money means", _prepare),
     "follow": ("what the status of a followed PaymentIntent means", _follow),
     "watch": ("what the status of a watched PaymentIntent means", _watch),

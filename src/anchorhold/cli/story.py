@@ -80,8 +80,6 @@ SENTENCES: Final[Mapping[str, str]] = {
     "intent.abandoned": "PaymentIntent {stripe_intent_id} in another Stripe account was given up: "
     "{reason}",
     "page.opened": "the payment page was opened; PaymentIntent {stripe_intent_id} can be paid",
-    "link.made": "link {link_id} to the payment page was made",
-    "link.revoked": "link {link_id} to the payment page was revoked",
     "hold.kept": "asked Stripe and kept the hold{why}",
     "intent.recovered": "PaymentIntent {stripe_intent_id}, lost by the database, was found at "
     "Stripe (number {number})",
@@ -108,6 +106,11 @@ SENTENCES: Final[Mapping[str, str]] = {
     "dispute.lost": "the dispute was lost, or the debit was returned: {money} is owed again; only "
     "a person collects it",
     "dispute.closed": "the bank's question is closed; no money moved",
+    "dunning.opened": "its dunning began",
+    "dunning.step": "dunning step {number} ({kind}): {said}",
+    "dunning.paused": "its dunning is paused: {reason}",
+    "dunning.resumed": "its dunning goes on: {reason}",
+    "dunning.finished": "its dunning ended: {outcome}",
     "notice.resolved": "notice {notice_id} was resolved: {resolution}",
     "payment.known": "the payment of {money} was recorded before; nothing changed but the hold",
 }

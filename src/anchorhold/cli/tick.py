@@ -32,7 +32,8 @@ async def tick_(
     """Look through everything once: stale holds, followed PaymentIntents, events, refused keys.
 
     Workers do this every hour by themselves. It reads at Stripe and settles, releases or keeps;
-    it sends no charge. Safe at any time, also beside workers.
+    the only charges that it sends are retries, where a dunning policy is assigned. Safe at any
+    time, also beside workers.
     """
     look = _due if dry_run else _tick
     async with opened() as process:
@@ -63,6 +64,10 @@ async def _tick(process: App, scope: Scope) -> Object:
         "events_by_rule": done.audited.rows,
         "refunds": done.audited.refunds,
         "events_stopped": done.audited.stopped,
+        "dunning_opened": done.dunned.opened,
+        "dunning_steps": sum(done.dunned.steps.values()),
+        "dunning_steps_by_state": {state.value: n for state, n in done.dunned.steps.items()},
+        "dunning_stopped": done.dunned.stopped,
         "stopped": done.swept.stopped,
         "account_refused": done.account_refused,
     }
@@ -94,6 +99,10 @@ def _screen(scope: Scope, data: Object) -> None:
     print(f"{named(scope)}: {word} {data['checks']} holds and {data['followed']} followed intents")
     if not data["dry_run"]:
         print(f"read {data['events']} new events of Stripe's")
+    if data.get("dunning_steps"):
+        print(f"made {data['dunning_steps']} steps of dunning: anchorhold dunning list")
+    if data.get("dunning_stopped"):
+        print(f"dunning: {data['dunning_stopped']}; the next tick goes on there")
     if data.get("events_stopped"):
         print(f"events: {data['events_stopped']}; the next tick goes on there")
     if data.get("stopped"):

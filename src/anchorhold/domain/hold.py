@@ -69,6 +69,8 @@ class Claim:
     sweep_mode: SweepMode = SweepMode.FENCE
     presumed: bool = False
     """An earlier attempt of the invoice is `presumed_none`: look once more before sending (A1)."""
+    card_declined: bool = False
+    """The payment method was declined lately, or is charged for another invoice at this moment."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from enum import unique
 from types import MappingProxyType
 from typing import Final
 
-from anchorhold.domain.page_refusals import PageCode
+from anchorhold.domain.dunning_refusals import DunningCode
 from anchorhold.domain.refusal_kinds import NOTHING_SENT, Coded, Exit, Kind, Row
 from anchorhold.domain.webhook_refusals import WebhookCode
 
@@ -369,7 +369,7 @@ class Code(Coded):
     )
 
 
-CODES: Final = (*Code, *WebhookCode, *PageCode)
+CODES: Final = (*Code, *WebhookCode, *DunningCode)
 """Every refusal there is."""
 
 

@@ -19,6 +19,7 @@ from anchorhold.domain.answer import (
     intent_in,
 )
 from anchorhold.domain.attempt import AttemptKind, AttemptState, Cause
+from anchorhold.domain.dunning import CARD_TRIES_MAX
 from anchorhold.domain.hold import Claim, Sending
 from anchorhold.domain.ids import AttemptId, key_of
 from anchorhold.domain.intent import IntentState, confirm_params
@@ -31,13 +32,17 @@ from anchorhold.engine import direct, saving
 from anchorhold.engine.deps import Connected, Deps
 from anchorhold.engine.relist import CustomerGoneError, relist
 from anchorhold.engine.saving import Charged, Holder
-from anchorhold.store import checks, holds
+from anchorhold.store import cards, checks, holds
 from anchorhold.store.direct import interrupted
 
-__all__ = ["Charged", "charge", "deadline_of"]
+__all__ = ["CARD_SPENT", "Charged", "charge", "deadline_of"]
 
 NEWS = "R2"
 """Nothing was sent: an attempt that was presumed none turned up, or nobody can tell (A1)."""
+
+
+CARD_SPENT = replace(saving.NOT_SENT, rule="J7", cause=Cause.REFUSED, pause_s=86_400)
+"""Nothing was sent: the payment method was declined as often as card networks allow."""
 
 
 async def charge(deps: Deps, claim: Claim) -> Charged:
@@ -51,6 +56,8 @@ async def charge(deps: Deps, claim: Claim) -> Charged:
         return await _save(deps, claim, NothingSent(NotSent.CREDENTIALS_UNREADABLE))
     if connected.stripe_account != claim.stripe_account:
         return await _release(deps, claim)
+    if claim.card_declined and await cards.declines(deps.db, claim.token) >= CARD_TRIES_MAX:
+        return await saving.release(deps, Holder(claim.token), CARD_SPENT)
     if claim.presumed and (refused := await _presumed(deps, connected, claim)):
         return refused
     return await _send(deps, connected, claim)

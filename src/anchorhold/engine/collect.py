@@ -1,10 +1,11 @@
 """An operator's Collect: one charge now, or the reason why not (protocol sections 3 and 5)."""
 
 from dataclasses import replace
-from typing import Final
 
 from anchorhold.domain.access import Access, Action, access
 from anchorhold.domain.attempt import RUNNING, AttemptKind, Cause
+from anchorhold.domain.dunning import CARD_TRIES_MAX, TRIES_MAX
+from anchorhold.domain.dunning_refusals import DunningCode
 from anchorhold.domain.hold import Claim
 from anchorhold.domain.ids import InvoiceId
 from anchorhold.domain.invoice import OPEN, BlockedReason, InvoiceStatus
@@ -12,7 +13,7 @@ from anchorhold.domain.outcome import ENDS, Meaning
 from anchorhold.domain.refusals import NOTHING_SENT, Code, Refusal
 from anchorhold.domain.scope import Scope
 from anchorhold.engine import ending as endings
-from anchorhold.engine.charge import Charged, charge
+from anchorhold.engine.charge import CARD_SPENT, Charged, charge
 from anchorhold.engine.claim import claim as claim_one
 from anchorhold.engine.credit import settle_by_credit
 from anchorhold.engine.deps import Deps
@@ -21,17 +22,15 @@ from anchorhold.engine.relist import relist
 from anchorhold.store import holds
 from anchorhold.store.invoices import Standing
 
-TRIES_MAX: Final = 8
-"""So often a bank is asked about one invoice, whoever asks (protocol section 10)."""
-
 
 async def collect(deps: Deps, scope: Scope, invoice_id: InvoiceId) -> Charged:
     """The invoice was charged once and the answer saved, or a `Refusal` says why not.
 
     Raises Refusal: invoice_not_found, invoice_not_open, nothing_due, payment_in_flight,
     collection_blocked, account_flagged, stripe_account_changed, payment_method_missing,
-    recovery_due, too_many_tries, provider_unavailable (its customer or its intent could not be
-    made ready; nothing was sent); what `close` raises, where credit covers it.
+    recovery_due, too_many_tries, card_declined_too_often, provider_unavailable (its customer or
+    its intent could not be made ready; nothing was sent); what `close` raises, where credit covers
+    it.
     """
     require(deps, scope, invoice_id, await endings.standing(deps, scope, invoice_id))
     closed = await settle_by_credit(deps, scope, invoice_id)
@@ -44,7 +43,10 @@ async def collect(deps: Deps, scope: Scope, invoice_id: InvoiceId) -> Charged:
     await make_ready(deps, connected, scope, invoice_id)
     claimed = await _claim(deps, scope, invoice_id)
     await _require_tries_under_hold(deps, claimed)
-    return await charge(deps, claimed)
+    charged = await charge(deps, claimed)
+    if charged.rule == CARD_SPENT.rule:
+        raise Refusal(DunningCode.CARD_DECLINED_TOO_OFTEN, invoice=invoice_id, times=CARD_TRIES_MAX)
+    return charged
 
 
 def require(deps: Deps, scope: Scope, invoice_id: InvoiceId, standing: Standing) -> None:

@@ -9,6 +9,7 @@ from anchorhold.domain.scope import Scope
 from anchorhold.engine import accounts
 from anchorhold.engine.audit import Audited, audit
 from anchorhold.engine.deps import Deps
+from anchorhold.engine.dunning import Dunned, dun
 from anchorhold.engine.follow import follow
 from anchorhold.engine.recover import Recovered, ensure
 from anchorhold.engine.sweep import Swept, sweep
@@ -29,6 +30,7 @@ class Ticked:
     audited: Audited = field(default_factory=Audited)
     recovered: Recovered | None = None
     """What was read first, because the database may have lost its tail."""
+    dunned: Dunned = field(default_factory=Dunned)
 
 
 async def tick(deps: Deps, scope: Scope) -> Ticked:
@@ -36,7 +38,8 @@ async def tick(deps: Deps, scope: Scope) -> Ticked:
 
     A database that may have lost its tail is recovered before anything else.
     Invoices whose customer was refused while they came in are blocked.
-    News comes last: what a look settles has no effect any more, so each event costs a row at most.
+    News comes behind the looks: what they settled has no effect any more, so each event costs a row
+    at most. Dunning comes last: what is found out before it is not charged again.
     """
     recovered = await ensure(deps, scope)
     refused = not await accounts.is_accepted(deps, scope)
@@ -46,4 +49,5 @@ async def tick(deps: Deps, scope: Scope) -> Ticked:
     audited = await audit(deps, scope)
     while await blocked.missed(deps.db, scope, limit=PAGE, actor=deps.actor):
         pass
-    return Ticked(swept, followed, refused, watched, audited, recovered)
+    dunned = await dun(deps, scope)
+    return Ticked(swept, followed, refused, watched, audited, recovered, dunned)

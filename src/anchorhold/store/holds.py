@@ -41,6 +41,7 @@ class Claimed:
     payment_method_types: tuple[str, ...]
     sweep_mode: SweepMode
     presumed: bool
+    card_declined: bool
 
 
 def claim_of(scope: Scope, kind: AttemptKind, row: Claimed) -> Claim:
@@ -59,6 +60,7 @@ def claim_of(scope: Scope, kind: AttemptKind, row: Claimed) -> Claim:
         row.payment_method_types,
         row.sweep_mode,
         row.presumed,
+        row.card_declined,
     )
 
 
@@ -99,7 +101,9 @@ _PICK = """
 TAKE = """
     , numbered AS (
         SELECT p.*, ids.attempt_id
-          FROM (SELECT picked.*, row_number() OVER (ORDER BY next_attempt_at, id) AS n
+          FROM (SELECT picked.*, row_number() OVER (ORDER BY next_attempt_at, id) AS n,
+                       row_number() OVER (PARTITION BY payment_method
+                                          ORDER BY next_attempt_at, id) > 1 AS card_again
                   FROM picked) p
           JOIN unnest(%(ids)s::text[]) WITH ORDINALITY AS ids(attempt_id, n) USING (n)
     ), held AS (
@@ -117,7 +121,12 @@ TAKE = """
                   n.action_is_old, n.payment_method_types, n.sweep_mode,
                   EXISTS (SELECT FROM anchorhold.attempt p
                            WHERE p.account_id = i.account_id AND p.livemode = i.livemode
-                             AND p.invoice_id = i.id AND p.state = 'presumed_none') AS presumed
+                             AND p.invoice_id = i.id AND p.state = 'presumed_none') AS presumed,
+                  n.card_again OR EXISTS (
+                      SELECT FROM anchorhold.attempt d
+                       WHERE d.account_id = i.account_id AND d.livemode = i.livemode
+                         AND d.payment_method = n.payment_method AND d.state = 'failed'
+                         AND d.ended_at > anchorhold.now() - interval '30 days') AS card_declined
     ), attempt AS (
         INSERT INTO anchorhold.attempt
                (account_id, livemode, id, invoice_id, seq, kind, actor, found_status, amount,
@@ -138,7 +147,7 @@ TAKE = """
     )
     SELECT id AS invoice_id, attempt_id, hold_until, charge_seq AS seq, intent_id, amount,
            currency, payment_method, action_is_old, stripe_account, stripe_customer_id,
-           payment_method_types, sweep_mode, presumed
+           payment_method_types, sweep_mode, presumed, card_declined
       FROM held
 """
 
