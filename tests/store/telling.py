@@ -16,7 +16,7 @@ from anchorhold.domain.payment import Source
 from anchorhold.domain.scope import Scope
 from anchorhold.store import endpoints, event_deliveries, messages, payments, signing_secrets
 from anchorhold.store.db import Db
-from anchorhold.store.event_deliveries import Delivery
+from anchorhold.store.event_deliveries import Delivery, Taking
 from anchorhold.store.messages import Due, Try
 from tests.store import news
 from tests.store.scene import ACTOR, Scene, success
@@ -100,7 +100,8 @@ async def take_in(db: Db, scope: Scope) -> Any:
         db.new_ids(EVENT_DELIVERY, 1)[0], "valid", 9, "::1", SigningSecretId("sgn_1"), 0,
         event.id, event.type,
     )  # fmt: skip
-    return await event_deliveries.take_in(db, scope, delivery, "acct_1", event, kept=True)
+    taking = Taking(delivery, event, kept=True)
+    return (await event_deliveries.take_in(db, scope, "acct_1", [taking]))[0]
 
 
 STRANGER = Delivery(EVENT_DELIVERY.wrap("edl_1"), "forged", 9, "::1")

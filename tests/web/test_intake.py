@@ -98,7 +98,7 @@ async def _door(database: str) -> AsyncGenerator[Door]:
             woken.append(scope)
 
         app = FastAPI()
-        app.include_router(intake.router(deps, SigningKeys(made.db, KEY, logger()), wake))
+        app.router.routes.append(intake.route(deps, SigningKeys(made.db, KEY, logger()), wake))
         async with served(app) as url, aiohttp.ClientSession() as client:
             yield Door(made, client, url, woken)
 

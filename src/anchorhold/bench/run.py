@@ -24,6 +24,7 @@ from anchorhold.bench.charge import (
     whole_path,
 )
 from anchorhold.bench.ground import Ground, ground
+from anchorhold.bench.intake import REPEATS, Taken, intake
 from anchorhold.bench.sweep import Drained
 from anchorhold.domain.answer import IntentView, Shown
 from anchorhold.domain.ids import key_of
@@ -41,7 +42,9 @@ DATABASE_BUDGET = 0.70
 CPU_BUDGET_MS = 2.0
 SWEEP_BUDGET = 0.90
 MEMORY_BUDGET = 0.10
+INTAKE_BUDGET = 0.70
 INTENTS_PER_SECOND = 900
+EVENTS_PER_SECOND = 200
 PORT = 8431
 BASE = f"http://127.0.0.1:{PORT}"
 
@@ -82,8 +85,9 @@ async def measure(seconds: int, rounds: int, stale: int) -> list[Line]:
             async with _over_http() as provider:
                 http = await _whole(place, db, provider, "over HTTP", seconds)
             drained = await _sweep(place, db, stale)
+            taken = await intake(place, db, EVENTS_PER_SECOND * seconds, rounds)
     paths = [*_path_lines(memory), *_path_lines(http)]
-    return [*_database_lines(parts), *paths, *_sweep_lines(drained)]
+    return [*_database_lines(parts), *paths, *_sweep_lines(drained), _intake_line(taken)]
 
 
 async def _sweep(place: Ground, db: PoolDb, count: int) -> Drained:
@@ -240,6 +244,17 @@ def _sweep_lines(drained: Drained) -> list[Line]:
             grown <= MEMORY_BUDGET,
         ),
     ]
+
+
+def _intake_line(taken: Taken) -> Line:
+    return Line(
+        f"intake of webhooks, {REPEATS} deliveries of each event at once",
+        f"{taken.product:,.0f}/s",
+        f"{taken.floor:,.0f}/s bare endpoint: HMAC and one INSERT",
+        f"{taken.ratio:.2f}",
+        f"at least {INTAKE_BUDGET}",
+        taken.ratio >= INTAKE_BUDGET,
+    )
 
 
 def markdown(lines: list[Line], seconds: int, rounds: int) -> str:

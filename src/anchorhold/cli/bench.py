@@ -1,4 +1,4 @@
-"""`anchorhold bench`: the charge path beside pgbench and the bare call, and the sweep."""
+"""`anchorhold bench`: the charge path, the sweep and the intake, each beside its floor."""
 
 import json
 from dataclasses import asdict

@@ -4,7 +4,7 @@ Nothing is done with the event here: its row waits, and a worker acts on it righ
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from anchorhold.domain.event import StripeEvent
@@ -23,7 +23,7 @@ from anchorhold.domain.scope import Scope
 from anchorhold.engine.deps import Deps
 from anchorhold.store import event_deliveries
 from anchorhold.store.db import only
-from anchorhold.store.event_deliveries import Delivery
+from anchorhold.store.event_deliveries import Delivery, Taking
 from anchorhold.stripe import signatures, views
 
 UNKNOWN = Scope(AccountId("unknown"), livemode=False)
@@ -54,8 +54,12 @@ class Arrived:
     """Seconds since 1970, when it came; a body that waited is no older for it (D4)."""
 
 
+Keep = Callable[[Scope, str, Taking], Awaitable[Verdict]]
+"""Commits a delivery that one of our secrets signed, of a Stripe account: good, or a repeat."""
+
+
 async def intake(
-    deps: Deps, account: AccountId | None, keys: Sequence[Key], arrived: Arrived
+    deps: Deps, account: AccountId | None, keys: Sequence[Key], arrived: Arrived, keep: Keep
 ) -> tuple[Row, Scope]:
     """The delivery has its row with the verdict, and a good one its event; how it is answered.
 
@@ -78,7 +82,7 @@ async def intake(
     delivery = replace(delivery, signature=signed.signature, age_s=signed.age_s)
     if signed.signature is not Signature.VALID or signed.secret is None:
         return await _refuse(deps, scope, delivery, judge(signed, None, [], TOLERANCE_S))
-    return await _believe(deps, account, keys, arrived.body, signed, delivery)
+    return await _believe(deps, account, keys, arrived.body, signed, delivery, keep)
 
 
 async def _believe(
@@ -88,6 +92,7 @@ async def _believe(
     body: bytes,
     signed: Signed,
     delivery: Delivery,
+    keep: Keep,
 ) -> tuple[Row, Scope]:
     """A secret of ours signed it; so its words may be kept, whatever comes of it."""
     key = keys[signed.secret or 0]
@@ -104,9 +109,7 @@ async def _believe(
     if event is None or not BY_VERDICT[verdict].takes:
         return await _refuse(deps, scope, delivery, verdict)
     kept = event.act is not None and not event.is_foreign(scope)
-    taken = await event_deliveries.take_in(
-        deps.db, scope, delivery, key.stripe_account, event, kept=kept
-    )
+    taken = await keep(scope, key.stripe_account, Taking(delivery, event, kept))
     return BY_VERDICT[taken], scope
 
 
@@ -127,17 +130,23 @@ def _read(body: bytes) -> tuple[Mapping[str, object], StripeEvent | None]:
     try:
         said = json.loads(body)
         event = views.news(said) if isinstance(said, dict) else None
-        return (said, event) if event and _can_be_kept(event) else ({}, None)
+        # Without an escape, valid UTF-8 holds nothing that PostgreSQL cannot.
+        plain = b"\\u" not in body
+        return (said, event) if event and _can_be_kept(event, plain=plain) else ({}, None)
     except (ValueError, RecursionError):  # `UnreadableError` is a ValueError
         return {}, None
 
 
-def _can_be_kept(event: StripeEvent) -> bool:
+def _can_be_kept(event: StripeEvent, *, plain: bool) -> bool:
     """PostgreSQL can hold its words and its time; raises UnicodeEncodeError, a ValueError."""
+    if not event.id or not 0 <= event.created < 1 << 33:
+        return False
+    if plain:
+        return True
     words = (event.id, event.type, event.object_id, event.intent_id, event.idempotency_key)
     kept = json.dumps([words, dict(event.summary), dict(event.metadata)], ensure_ascii=False)
     kept.encode()
-    return "\\u0000" not in kept and bool(event.id) and 0 <= event.created < 1 << 33
+    return "\\u0000" not in kept
 
 
 def _envelope(said: Mapping[str, object], event: StripeEvent | None) -> Envelope | None:

@@ -1,5 +1,6 @@
 """Deliveries of Stripe's events: each is kept with its verdict; a good one brings its event."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from psycopg.types.json import Jsonb
@@ -48,50 +49,83 @@ class Delivery:
         }
 
 
-async def take_in(
-    db: Db, scope: Scope, delivery: Delivery, stripe_account: str, event: StripeEvent, *, kept: bool
-) -> Verdict:
-    """The delivery has its row, and the event its one row, waiting for its effect: one commit.
+@dataclass(frozen=True, slots=True)
+class Taking:
+    """A delivery that one of our secrets signed, and what it tells.
 
-    Good, or a repeat: the UNIQUE event decides. Without `kept` (a type that is not in question,
-    another account's object) only the delivery is kept.
+    Without `kept` (a type that is not in question, another account's object) only the delivery is
+    kept.
     """
-    verdict = await db.one(
-        """
-        WITH event AS (
-            INSERT INTO anchorhold.event
-                   (account_id, livemode, id, stripe_account, type, created, object_id, intent_id,
-                    named_invoice, idempotency_key, summary, source)
-            SELECT %(account_id)s, %(livemode)s, %(event_id)s, %(stripe_account)s, %(event_type)s,
-                   to_timestamp(%(created)s), %(object_id)s, %(intent_id)s, %(named_invoice)s,
-                   %(idempotency_key)s, %(summary)s, 'webhook'
-             WHERE %(kept)s
-            ON CONFLICT (account_id, livemode, id) DO NOTHING
-            RETURNING id
-        )
-        INSERT INTO anchorhold.event_delivery
-               (account_id, livemode, id, verdict, signature, secret_id, age_s, event_id,
-                event_type, api_version, bytes, source)
-        SELECT %(account_id)s, %(livemode)s, %(id)s,
-               CASE WHEN EXISTS (SELECT FROM event) OR NOT %(kept)s THEN 'good'
-                    ELSE 'repeat' END,
-               %(signature)s, %(secret_id)s, %(age_s)s, %(event_id)s, %(event_type)s,
-               %(api_version)s, %(bytes)s, %(source)s
-        RETURNING verdict
-        """,
-        str,
-        **scope.params,
-        **delivery.params,
-        stripe_account=stripe_account,
-        created=event.created,
-        object_id=event.object_id,
-        intent_id=event.intent_id,
-        named_invoice=event.names(scope),
-        idempotency_key=event.idempotency_key,
-        summary=Jsonb(dict(event.summary)),
-        kept=kept,
+
+    delivery: Delivery
+    event: StripeEvent
+    kept: bool
+
+    def row(self, n: int, scope: Scope) -> dict[str, object]:
+        """As the statement reads it; `n` is its place."""
+        event = self.event
+        return {
+            **self.delivery.params,
+            "n": n,
+            "kept": self.kept,
+            "created": event.created,
+            "object_id": event.object_id,
+            "intent_id": event.intent_id,
+            "named_invoice": event.names(scope),
+            "idempotency_key": event.idempotency_key,
+            "summary": event.summary,
+        }
+
+
+_TAKE_IN = """
+WITH given AS MATERIALIZED (
+    SELECT g.*, row_number() OVER (PARTITION BY g.kept, g.event_id ORDER BY g.n) AS nth
+      FROM jsonb_to_recordset(%(rows)s) AS g (
+           n integer, id text, signature text, secret_id text, age_s bigint, event_id text,
+           event_type text, api_version text, bytes integer, source text, kept boolean,
+           created float8, object_id text, intent_id text, named_invoice text,
+           idempotency_key text, summary jsonb)
+), event AS (
+    INSERT INTO anchorhold.event
+           (account_id, livemode, id, stripe_account, type, created, object_id, intent_id,
+            named_invoice, idempotency_key, summary, source)
+    SELECT %(account_id)s, %(livemode)s, event_id, %(stripe_account)s, event_type,
+           to_timestamp(created), object_id, intent_id, named_invoice, idempotency_key, summary,
+           'webhook'
+      FROM given
+     WHERE kept AND nth = 1
+     ORDER BY event_id
+    ON CONFLICT (account_id, livemode, id) DO NOTHING
+    RETURNING id
+)
+INSERT INTO anchorhold.event_delivery
+       (account_id, livemode, id, verdict, signature, secret_id, age_s, event_id,
+        event_type, api_version, bytes, source)
+SELECT %(account_id)s, %(livemode)s, g.id,
+       CASE WHEN NOT g.kept OR (g.nth = 1 AND e.id IS NOT NULL) THEN 'good' ELSE 'repeat' END,
+       g.signature, g.secret_id, g.age_s, g.event_id, g.event_type, g.api_version, g.bytes,
+       g.source
+  FROM given g
+  LEFT JOIN event e ON e.id = g.event_id
+ ORDER BY g.n
+RETURNING verdict
+"""
+
+
+async def take_in(
+    db: Db, scope: Scope, stripe_account: str, taking: Sequence[Taking]
+) -> list[Verdict]:
+    """Each delivery has its row, and each event its one row, waiting for its effect: one commit.
+
+    Good, or a repeat, in the order given: the UNIQUE event decides, and among those given together
+    the first. Events are inserted in the order of their ids, so that two batches never wait for
+    each other.
+    """
+    rows = [one.row(n, scope) for n, one in enumerate(taking)]
+    verdicts = await db.all(
+        _TAKE_IN, str, **scope.params, stripe_account=stripe_account, rows=Jsonb(rows)
     )
-    return Verdict(verdict)
+    return [Verdict(verdict) for verdict in verdicts]
 
 
 async def refuse(

@@ -7,7 +7,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 import uvicorn
-from fastapi import FastAPI
+from starlette.applications import Starlette
 from typing_extensions import override
 
 from anchorhold.domain.refusals import Code, Refusal
@@ -30,7 +30,7 @@ def bind(listen: Listen, setting: str = "listen") -> socket.socket:
         raise Refusal(Code.SETTINGS_INVALID, name=setting_name(setting), reason=reason) from None
 
 
-async def serve(web: FastAPI, listener: socket.socket) -> None:
+async def serve(web: Starlette, listener: socket.socket) -> None:
     """Serve on the socket that `bind` made until cancelled; running requests are answered."""
     config = uvicorn.Config(web, log_config=None, access_log=False, lifespan="off")
     server = _Server(config)

@@ -26,6 +26,7 @@ def site(app: App, wake: Wake = nobody, text: Text | None = None) -> FastAPI:
     web.include_router(health.router(deps.db, app.wires.breaker))
     if text is not None:
         web.include_router(metrics.router(text))
-    web.include_router(intake.router(deps, SigningKeys(deps.db, app.secret_key, deps.log), wake))
+    keys = SigningKeys(deps.db, app.secret_key, deps.log)
+    web.router.routes.insert(0, intake.route(deps, keys, wake))
     web.include_router(page.router(app))
     return web
