@@ -101,6 +101,12 @@ def test_a_fault_rule_that_cannot_be_read_is_refused(rule: str, bare: Desk) -> N
     assert f"'{rule}' is not a fault rule" in ran.err
 
 
+def test_an_api_version_that_there_cannot_be_is_refused(bare: Desk) -> None:
+    ran = bare.run("twin", "--port", "0", "--api-version", "newest")
+    assert ran.code == 2
+    assert "'newest' is no API version such as 2026-08-26.dahlia" in ran.err
+
+
 def test_one_pass_charges_what_is_due_and_counts_it(desk: Desk, tmp_path: Path) -> None:
     desk.take_in(tmp_path)
     account = desk.scope().account_id

@@ -9,6 +9,7 @@ import pytest_asyncio
 import stripe as official
 
 from anchorhold.twin import ACCOUNT, Clock, Twin, acts
+from anchorhold.twin import courier as couriers
 from anchorhold.twin.event_types import EVENT_TYPES
 from anchorhold.twin.server import TwinServer, serve
 from anchorhold.twin.webhook_endpoints import MOST, roll
@@ -146,6 +147,23 @@ async def test_an_event_is_sent_again_when_asked(
     assert got.types() == ["payment_intent.created"] * 3
     strange = stripe.send("POST", f"/v1/events/{event}/retry", {"webhook_endpoint": "we_x"})
     assert strange.status == 400
+
+
+async def test_what_was_not_delivered_is_found_in_the_list_of_events(
+    stripe: Client, server: TwinServer, receiver: tuple[Receiver, str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.setattr(couriers, "WAITS_S", (0.0, 0.0))
+    got, url = receiver
+    listen(stripe, url, "payment_intent.created", "customer.created")
+    got.statuses = [500, 500]
+    lost = stripe.intent()
+    await server.courier.idle()
+    customer = stripe.customer()
+    await server.courier.idle()
+    for delivered, object_id in ((False, lost["id"]), (True, customer["id"])):
+        page = stripe.get("/v1/events", delivery_success=delivered).body
+        assert [event["data"]["object"]["id"] for event in page["data"]] == [object_id]
 
 
 async def test_webhooks_are_late_by_the_twins_clock(
