@@ -33,6 +33,7 @@ FACTS: dict[str, object] = {
     "decline": {"code": "card_declined", "decline_code": "insufficient_funds", "message": "No."},
     "source": "sweep",
     "notice_id": "ntc_1",
+    "link_id": "lnk_1",
     "resolution": "agreed with the customer",
 }
 

@@ -34,7 +34,7 @@ from anchorhold.store import (
 from anchorhold.store import credits as credit
 from anchorhold.store.db import Db
 from anchorhold.store.views_invoices import InvoiceFilter, Lanes
-from tests.store import dunned, lost, news
+from tests.store import dunned, lost, news, paging
 
 INVOICE = InvoiceId("inv_" + "1".rjust(26, "0"))
 PI = "pi_" + "1".rjust(26, "0")
@@ -145,6 +145,7 @@ READS = (
     _read("views_payments.count", lambda db, scope: views_payments.count(
         db, scope, invoice_id=None), 0),
     *(_read(*row) for row in dunned.READS),
+    *(_read(*row) for row in paging.READS),
 )
 """Every scoped read. A function of the store that reads and is not here fails a test."""
 # fmt: on

@@ -115,7 +115,7 @@ ROWS = """
 TABLES = (
     "connection", "customer", "stripe_customer", "invoice", "intent", "attempt", "payment",
     "notice", "journal", "tick", "dunning_policy", "dunning_assignment", "dunning_run",
-    "dunning_step", "event", "event_cursor", "refund", "recovery",
+    "dunning_step", "page_link", "event", "event_cursor", "refund", "recovery",
 )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from psycopg import errors
 
 from anchorhold.domain.payment import Source
 from anchorhold.store import payments, refunds
-from tests.store import dunned, lost, news
+from tests.store import dunned, lost, news, paging
 from tests.store.catalogue import rules
 from tests.store.scene import ACTOR, OURS, Scene, success
 
@@ -196,6 +196,7 @@ ILLEGAL: Mapping[str, tuple[str, ...]] = {
     "payment_source_check": (changed("payment", "source = 'rumour'"),),
     "notice_pkey": (another("notice", subject="another"),),
     "notice_once": (another("notice", id="ntc_another"),),
+    **paging.ILLEGAL,
     "signing_secret_pkey": (another("signing_secret"),),
     "event_delivery_pkey": (another("event_delivery"),),
     "event_delivery_verdict_check": (changed("event_delivery", "verdict = 'strange'"),),

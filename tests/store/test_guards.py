@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from tests.store import direct, dunned, telling
+from tests.store import direct, dunned, paging, telling
 from tests.store.scene import OURS, Scene
 from tests.store.writes import WRITES
 
@@ -104,7 +104,7 @@ REFUND = {
 NOTICE = {
     "the notice was resolved": "resolved_at = now(), resolved_by = 'x', resolution = 'x'",
 }
-MOVED = {**telling.MOVED, **dunned.MOVED} | {
+MOVED = {**telling.MOVED, **dunned.MOVED, **paging.MOVED} | {
     sentence: f"UPDATE anchorhold.{table} SET {changes}"
     for table, sentences in (
         ("invoice", INVOICE),
@@ -153,6 +153,7 @@ GUARDS: Mapping[str, tuple[str, ...]] = {
     **direct.GUARDS,
     **telling.GUARDS,
     **dunned.GUARDS,
+    **paging.GUARDS,
     "accounts.refuse": ("the mode's key was refused", "the mode has another key"),
     "accounts.accept": ("the mode's key was accepted", "the mode has another key"),
     "holds.claim": CLAIM,
@@ -384,6 +385,7 @@ GUARDS: Mapping[str, tuple[str, ...]] = {
 
 UNCONDITIONAL = {
     **dunned.UNCONDITIONAL,
+    **paging.UNCONDITIONAL,
     "accounts.connect": "the newest key is the mode's",
     "accounts.set_modes": "the newest choice is the account's",
     "accounts.create": "held by the names' and ids' uniqueness",

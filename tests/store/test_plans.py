@@ -75,7 +75,7 @@ from anchorhold.store.messages import Due, Try
 from anchorhold.store.views_invoices import InvoiceFilter
 from anchorhold.store.watches import Watched
 from tests import database as databases
-from tests.store import closing, direct, dunned, lost, million, news
+from tests.store import closing, direct, dunned, lost, million, news, paging
 from tests.store.explain import ALONE, GENERIC, ExplainDb
 from tests.store.million import number
 from tests.store.scene import ACTOR, DECLINE, NO_TRACE, OURS, success
@@ -223,6 +223,7 @@ NEWS = (
 CASES = (
     *(Case(*row) for row in direct.cases(TIMING, LIMIT)),
     *(Case(*row) for row in dunned.cases(LIMIT, inv)),
+    *(Case(*row) for row in paging.cases(inv)),
     Case("holds.claim_due", 2500, lambda db, _: holds.claim_due(
         db, OURS, TIMING, limit=LIMIT, actor=ACTOR)),
     Case("holds.claim", 60, lambda db, _: holds.claim(
@@ -397,6 +398,7 @@ TOTALS = {
 
 SMALL = {
     "accounts.set_modes",
+    "page_links.present",
     "signing_secrets.active",
     "signing_secrets.add",
     "signing_secrets.all_of",

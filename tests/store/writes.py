@@ -35,7 +35,7 @@ from anchorhold.store import (
 from anchorhold.store.accounts import NewConnection
 from anchorhold.store.db import Db
 from anchorhold.store.invoices import NewInvoice
-from tests.store import closing, direct, dunned, lost, news, telling
+from tests.store import closing, direct, dunned, lost, news, paging, telling
 from tests.store.scene import (
     ACTOR,
     DECLINE,
@@ -366,6 +366,8 @@ WRITES = (
     *(Write(**row) for row in direct.WRITES),
     *(Write(**row) for row in telling.WRITES),
     *(Write(**row) for row in dunned.WRITES),
+    *(Write(**row) for row in paging.WRITES),
+    *(Write(**row, wins=Wins.BOTH) for row in paging.STAMPS),
     *(Write(**row, wins=Wins.SHARED) for row in dunned.SHARED),
     *(Write(**row, wins=Wins.BOTH) for row in dunned.STAMPS),
     *(Write(**row, wins=Wins.SHARED) for row in telling.SHARED),

@@ -39,6 +39,7 @@ NOUNS: Final = (
     Noun("hold", "What is being charged or confirmed with Stripe, and why."),
     Noun("attempt", "Every try to charge, and what became of it."),
     Noun("dunning", "What is tried again after a decline, and by which policy."),
+    Noun("link", "Links to the page where a customer pays."),
     Noun("payment", "Every payment, each recorded once."),
     Noun("webhook", "What we tell others: endpoints and deliveries."),
     Noun("notice", "What needs a person: list, show, resolve."),

@@ -80,6 +80,8 @@ SENTENCES: Final[Mapping[str, str]] = {
     "intent.abandoned": "PaymentIntent {stripe_intent_id} in another Stripe account was given up: "
     "{reason}",
     "page.opened": "the payment page was opened; PaymentIntent {stripe_intent_id} can be paid",
+    "link.made": "link {link_id} to the payment page was made",
+    "link.revoked": "link {link_id} to the payment page was revoked",
     "hold.kept": "asked Stripe and kept the hold{why}",
     "intent.recovered": "PaymentIntent {stripe_intent_id}, lost by the database, was found at "
     "Stripe (number {number})",

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Final
 
 from anchorhold.domain.dunning_refusals import DunningCode
+from anchorhold.domain.page_refusals import PageCode
 from anchorhold.domain.refusal_kinds import NOTHING_SENT, Coded, Exit, Kind, Row
 from anchorhold.domain.webhook_refusals import WebhookCode
 
@@ -369,7 +370,7 @@ class Code(Coded):
     )
 
 
-CODES: Final = (*Code, *WebhookCode, *DunningCode)
+CODES: Final = (*Code, *WebhookCode, *PageCode, *DunningCode)
 """Every refusal there is."""
 
 
