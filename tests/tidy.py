@@ -214,12 +214,17 @@ def _reads_charges(node: ast.AST) -> bool:
     return False
 
 
+IN_DOMAIN = {"dateutil"}
+"""Pure arithmetic of months that others have tested for twenty years (decision 0039)."""
+
+
 def pure_domain(source: Source) -> Iterator[Finding]:
-    """`domain/` imports the standard library and itself, and awaits nothing."""
+    """`domain/` imports the standard library, months' arithmetic and itself, and awaits nothing."""
     if source.room != "domain":
         return
+    known = sys.stdlib_module_names | IN_DOMAIN
     for line, _, full in source.imports:
-        if full.partition(".")[0] not in sys.stdlib_module_names and not _within(full, "domain"):
+        if full.partition(".")[0] not in known and not _within(full, "domain"):
             yield line, f"import of {full}; the rules use the standard library only"
     for node in source.nodes:
         if isinstance(node, ast.AsyncFunctionDef | ast.Await):

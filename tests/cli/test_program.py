@@ -73,8 +73,9 @@ def test_every_command_can_be_asked_for_json(words: tuple[str, ...], bare: Desk)
 
 def test_the_help_lists_every_noun_in_one_line(bare: Desk) -> None:
     out = bare.run("--help").out
+    width = max(len(noun.name) for noun in NOUNS)
     for noun in NOUNS:
-        assert f"{noun.name:<10}{noun.summary}" in out
+        assert f"{noun.name:<{width}}  {noun.summary}" in out
 
 
 def test_the_help_loads_no_driver_and_no_stripe() -> None:

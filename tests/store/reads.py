@@ -33,8 +33,9 @@ from anchorhold.store import (
 )
 from anchorhold.store import credits as credit
 from anchorhold.store.db import Db
+from anchorhold.store.views_events import DeliveryFilter
 from anchorhold.store.views_invoices import InvoiceFilter, Lanes
-from tests.store import dunned, lost, news, paging
+from tests.store import billing, dunned, lost, news, paging
 
 INVOICE = InvoiceId("inv_" + "1".rjust(26, "0"))
 PI = "pi_" + "1".rjust(26, "0")
@@ -131,6 +132,10 @@ READS = (
     _read("views_events.one", lambda db, scope: views_events.one(db, scope, "evt_1")),
     _read("views_events.count", lambda db, scope: views_events.count(
         db, scope, invoice_id=None), 0),
+    _read("views_events.deliveries", lambda db, scope: views_events.deliveries(
+        db, scope, DeliveryFilter(), after=None, limit=9), []),
+    _read("views_events.count_deliveries", lambda db, scope: views_events.count_deliveries(
+        db, scope, DeliveryFilter()), 0),
     _read("views_notices.one", lambda db, scope: views_notices.one(db, scope, news.NTC)),
     _read("views_payments.one", lambda db, scope: views_payments.one(db, scope, PI)),
     _read("messages.trial", _trial),
@@ -144,6 +149,7 @@ READS = (
         db, scope, news.PAY), []),
     _read("views_payments.count", lambda db, scope: views_payments.count(
         db, scope, invoice_id=None), 0),
+    *(_read(*row) for row in billing.READS),
     *(_read(*row) for row in dunned.READS),
     *(_read(*row) for row in paging.READS),
 )

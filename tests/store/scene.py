@@ -115,7 +115,9 @@ ROWS = """
 TABLES = (
     "connection", "customer", "stripe_customer", "invoice", "intent", "attempt", "payment",
     "notice", "journal", "tick", "dunning_policy", "dunning_assignment", "dunning_run",
-    "dunning_step", "page_link", "event", "event_cursor", "refund", "recovery",
+    "dunning_step", "event", "event_cursor", "refund", "recovery", "price",
+    "subscription", "subscription_item", "subscription_entry", "invoice_number", "invoice_line",
+    "page_link",
 )  # fmt: skip
 
 

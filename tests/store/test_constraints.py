@@ -9,7 +9,7 @@ from psycopg import errors
 
 from anchorhold.domain.payment import Source
 from anchorhold.store import payments, refunds
-from tests.store import dunned, lost, news, paging
+from tests.store import billing, dunned, lost, news, paging
 from tests.store.catalogue import rules
 from tests.store.scene import ACTOR, OURS, Scene, success
 
@@ -196,7 +196,6 @@ ILLEGAL: Mapping[str, tuple[str, ...]] = {
     "payment_source_check": (changed("payment", "source = 'rumour'"),),
     "notice_pkey": (another("notice", subject="another"),),
     "notice_once": (another("notice", id="ntc_another"),),
-    **paging.ILLEGAL,
     "signing_secret_pkey": (another("signing_secret"),),
     "event_delivery_pkey": (another("event_delivery"),),
     "event_delivery_verdict_check": (changed("event_delivery", "verdict = 'strange'"),),
@@ -274,7 +273,9 @@ ILLEGAL: Mapping[str, tuple[str, ...]] = {
         + "; "
         + another("notice", id="ntc_3", invoice_id=None),
     ),
+    **billing.ILLEGAL,
     **dunned.ILLEGAL,
+    **paging.ILLEGAL,
 }  # fmt: skip
 """For each rule, the statements that it refuses."""
 
@@ -313,4 +314,5 @@ async def _rows(scene: Scene) -> None:
     scene.any_sql(WEBHOOK)
     scene.any_sql(INTAKE)
     scene.sql(lost.OPEN, **OURS.params)
+    await billing.everything(scene)
     await dunned.everything(scene)

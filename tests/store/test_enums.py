@@ -21,8 +21,11 @@ from anchorhold.domain.intent import IntentState
 from anchorhold.domain.invoice import BlockedReason, Collection, InvoiceStatus, PaymentStatus
 from anchorhold.domain.news import EventSource, EventState
 from anchorhold.domain.payment import Source, Verdict
+from anchorhold.domain.period import Unit
+from anchorhold.domain.price import Billing, Scheme
 from anchorhold.domain.recovering import Phase
 from anchorhold.domain.refund import RefundState
+from anchorhold.domain.subscription import PauseReason, SubscriptionStatus
 from anchorhold.domain.webhook import DeliveryState
 from tests.store.catalogue import lists
 from tests.store.scene import Scene
@@ -56,6 +59,14 @@ COLUMNS: dict[tuple[str, str], set[str]] = {
     ("dunning_run", "outcome"): set(Outcome),
     ("dunning_step", "kind"): set(StepKind),
     ("dunning_step", "state"): set(StepState),
+    ("price", "scheme"): set(Scheme),
+    ("price", "interval_unit"): set(Unit),
+    ("price", "billing"): set(Billing),
+    ("subscription", "interval_unit"): set(Unit),
+    ("subscription", "billing"): set(Billing),
+    ("subscription", "collection"): set(Collection),
+    ("subscription", "status"): set(SubscriptionStatus),
+    ("subscription", "pause_reason"): set(PauseReason),
 }
 COMPUTED = {HoldState, Verdict, Act, Action}
 """Said by a statement, and in no column."""

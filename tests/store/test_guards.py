@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from tests.store import direct, dunned, paging, telling
+from tests.store import billing, direct, dunned, paging, telling
 from tests.store.scene import OURS, Scene
 from tests.store.writes import WRITES
 
@@ -84,6 +84,8 @@ RECOVERY = {
 }
 EVENT = {
     "the event is not due": "look_at = now() + interval '1 minute'",
+    "it is the event's turn": "state = 'waiting', done_at = NULL, look_at = anchorhold.now()",
+    "the event is of another time": "created = created - interval '90 years'",
     "the event had its effect": "state = 'done', done_at = now()",
 }
 CURSOR = {
@@ -104,7 +106,7 @@ REFUND = {
 NOTICE = {
     "the notice was resolved": "resolved_at = now(), resolved_by = 'x', resolution = 'x'",
 }
-MOVED = {**telling.MOVED, **dunned.MOVED, **paging.MOVED} | {
+MOVED = {**telling.MOVED, **billing.MOVED, **dunned.MOVED, **paging.MOVED} | {
     sentence: f"UPDATE anchorhold.{table} SET {changes}"
     for table, sentences in (
         ("invoice", INVOICE),
@@ -152,6 +154,7 @@ FOLLOWING = (
 GUARDS: Mapping[str, tuple[str, ...]] = {
     **direct.GUARDS,
     **telling.GUARDS,
+    **billing.GUARDS,
     **dunned.GUARDS,
     **paging.GUARDS,
     "accounts.refuse": ("the mode's key was refused", "the mode has another key"),
@@ -198,6 +201,8 @@ GUARDS: Mapping[str, tuple[str, ...]] = {
     "event_cursors.gap": ("the cursor is further", "the cursor is of another account at Stripe"),
     "events.take": ("the event is not due", "the event had its effect"),
     "events.done": ("the event had its effect",),
+    "events.again": ("it is the event's turn",),
+    "events.again_between": ("it is the event's turn", "the event is of another time"),
     "events.unmatched": ("the event had its effect",),
     "notices.resolve": ("the notice was resolved",),
     "refunds.begin": (
@@ -384,6 +389,7 @@ GUARDS: Mapping[str, tuple[str, ...]] = {
 """What each write compares, as the one thing that moved."""
 
 UNCONDITIONAL = {
+    **billing.UNCONDITIONAL,
     **dunned.UNCONDITIONAL,
     **paging.UNCONDITIONAL,
     "accounts.connect": "the newest key is the mode's",

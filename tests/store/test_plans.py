@@ -72,10 +72,11 @@ from anchorhold.store.db import Db
 from anchorhold.store.follows import Followed
 from anchorhold.store.invoices import NewInvoice
 from anchorhold.store.messages import Due, Try
+from anchorhold.store.views_events import DeliveryFilter
 from anchorhold.store.views_invoices import InvoiceFilter
 from anchorhold.store.watches import Watched
 from tests import database as databases
-from tests.store import closing, direct, dunned, lost, million, news, paging
+from tests.store import billing, closing, direct, dunned, lost, million, news, paging
 from tests.store.explain import ALONE, GENERIC, ExplainDb
 from tests.store.million import number
 from tests.store.scene import ACTOR, DECLINE, NO_TRACE, OURS, success
@@ -189,6 +190,9 @@ NEWS = (
     Case("events.match", 60, lambda db, _: events.match(db, OURS, news.waiting())),
     Case("events.done", 60, lambda db, _: events.done(
         db, OURS, f"evt_{2000:026}", rule="N1", invoice_id=InvoiceId(f"inv_{2000:026}"))),
+    Case("events.again", 60, lambda db, _: events.again(db, OURS, f"evt_{2100:026}")),
+    Case("events.again_between", 3000, lambda db, _: events.again_between(
+        db, OURS, since=LONG_AGO, until=LONG_AGO), finds=False),
     Case("events.unmatched", 60, lambda db, _: events.unmatched(db, OURS, f"evt_{2000:026}")),
     Case("follows.one", 60, lambda db, _: follows.one(
         db, OURS, inv("followed"), pi("followed"))),
@@ -222,6 +226,7 @@ NEWS = (
 
 CASES = (
     *(Case(*row) for row in direct.cases(TIMING, LIMIT)),
+    *(Case(*row) for row in billing.cases(LIMIT)),
     *(Case(*row) for row in dunned.cases(LIMIT, inv)),
     *(Case(*row) for row in paging.cases(inv)),
     Case("holds.claim_due", 2500, lambda db, _: holds.claim_due(
@@ -372,12 +377,18 @@ CASES = (
         db, OURS, EndpointId("whe_1"), DeliveryId("dlv_x"), since=LONG_AGO, until=LONG_AGO),
         finds=False),
     Case("event_deliveries.take_in", 60, lambda db, _: event_deliveries.take_in(
-        db, OURS, DELIVERY, "acct_1", EVENT, kept=True)),
+        db, OURS, "acct_1", [event_deliveries.Taking(DELIVERY, EVENT, kept=True)])),
     Case("event_deliveries.refuse", 60, lambda db, _: event_deliveries.refuse(
         db, OURS, replace(DELIVERY, event_id=None, event_type=None, secret_id=None,
                           signature="forged"), Verdict.FORGED)),
     Case("event_deliveries.prune", 600, lambda db, _: event_deliveries.prune(
         db, OURS, keep_days=30, limit=LIMIT)),
+    Case("views_events.deliveries", 100, lambda db, _: views_events.deliveries(
+        db, OURS, DeliveryFilter(), after=None, limit=LIMIT)),
+    Case("views_events.deliveries", 60, lambda db, _: views_events.deliveries(
+        db, OURS, DeliveryFilter(event_id="evt_4"), after=None, limit=LIMIT), "of one"),
+    Case("views_events.deliveries", 60, lambda db, _: views_events.deliveries(
+        db, OURS, DeliveryFilter(Verdict.FORGED), after=None, limit=LIMIT), "forged", finds=False),
     Case("views_webhooks.deliveries", 1000, lambda db, _: views_webhooks.deliveries(
         db, OURS, endpoint_id=None, state=None, after=None, limit=LIMIT)),
 )
@@ -385,11 +396,14 @@ CASES = (
 # fmt: on
 
 TOTALS = {
+    "prices.count",
+    "views_subscriptions.count",
     "views_webhooks.count",
     "views_dunning.count",
     "views_attempts.count",
     "views_customers.count",
     "views_events.count",
+    "views_events.count_deliveries",
     "views_invoices.count",
     "views_notices.count",
     "views_payments.count",
@@ -397,6 +411,9 @@ TOTALS = {
 """A total reads every row that it counts. Only a person's table shows one, once."""
 
 SMALL = {
+    "prices.create",
+    "prices.named",
+    "prices.page",
     "accounts.set_modes",
     "page_links.present",
     "signing_secrets.active",

@@ -10,7 +10,7 @@ from psycopg import errors
 from anchorhold.domain.payment import Source
 from anchorhold.domain.scope import Scope
 from anchorhold.store import payments
-from tests.store import direct, dunned, news, paging, telling
+from tests.store import billing, direct, dunned, news, paging, telling
 from tests.store.reads import READS, UNSCOPED, Read
 from tests.store.scene import ACTOR, OURS, STRANGERS, Scene, success
 from tests.store.statements import statements
@@ -109,5 +109,6 @@ async def everything(scene: Scene) -> None:
     await direct.presumed_none(scene, token.invoice_id)
     await news.heard(scene, token.invoice_id)
     await telling.everything(scene)
+    await billing.everything(scene)
     await dunned.everything(scene)
     await paging.everything(scene)

@@ -158,7 +158,8 @@ WATCHED = (
     "payment", "notice", "journal", "event", "event_cursor", "refund", "recovery",
     "credit_balance", "credit_entry", "webhook_endpoint", "message", "webhook_delivery",
     "webhook_try", "signing_secret", "event_delivery", "dunning_policy", "dunning_assignment",
-    "dunning_run", "dunning_step", "page_link",
+    "dunning_run", "dunning_step", "price", "subscription",
+    "subscription_item", "subscription_entry", "invoice_number", "invoice_line", "page_link",
 )  # fmt: skip
 
 

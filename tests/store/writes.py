@@ -35,7 +35,7 @@ from anchorhold.store import (
 from anchorhold.store.accounts import NewConnection
 from anchorhold.store.db import Db
 from anchorhold.store.invoices import NewInvoice
-from tests.store import closing, direct, dunned, lost, news, paging, telling
+from tests.store import billing, closing, direct, dunned, lost, news, paging, telling
 from tests.store.scene import (
     ACTOR,
     DECLINE,
@@ -345,6 +345,11 @@ WRITES = (
           lambda db, scope, scene, ids: events.take(db, scope, limit=BATCH),
           untold=A_LEASE, wins=Wins.SHARED, won=_disjoint),
     Write("events.done", news.told, news.done, untold=OWN_ROW),
+    Write("events.again", news.ended, lambda db, scope, scene, ids: events.again(
+        db, scope, ids[0]), untold=OWN_ROW),
+    Write("events.again_between", news.ended, lambda db, scope, scene, ids: events.again_between(
+        db, scope, since=datetime(2020, 1, 1, tzinfo=UTC), until=scene.now()),
+        won=bool, untold=OWN_ROW),
     Write("events.unmatched", news.told,
           lambda db, scope, scene, ids: events.unmatched(db, scope, ids[0]),
           untold=OWN_ROW, wins=Wins.BOTH),
@@ -365,11 +370,13 @@ WRITES = (
           won=lambda settled: settled is not None and settled.verdict is Verdict.PAID),
     *(Write(**row) for row in direct.WRITES),
     *(Write(**row) for row in telling.WRITES),
+    *(Write(**row) for row in billing.WRITES),
     *(Write(**row) for row in dunned.WRITES),
     *(Write(**row) for row in paging.WRITES),
     *(Write(**row, wins=Wins.BOTH) for row in paging.STAMPS),
     *(Write(**row, wins=Wins.SHARED) for row in dunned.SHARED),
     *(Write(**row, wins=Wins.BOTH) for row in dunned.STAMPS),
+    *(Write(**row, wins=Wins.SHARED) for row in billing.SHARED),
     *(Write(**row, wins=Wins.SHARED) for row in telling.SHARED),
     *(Write(**row, wins=Wins.SHARED) for row in direct.SHARED),
     *(Write(**row, wins=Wins.BOTH) for row in direct.MODES),

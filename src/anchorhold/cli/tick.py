@@ -64,6 +64,11 @@ async def _tick(process: App, scope: Scope) -> Object:
         "events_by_rule": done.audited.rows,
         "refunds": done.audited.refunds,
         "events_stopped": done.audited.stopped,
+        "periods_billed": done.renewed.billed,
+        "subscriptions_ended": done.renewed.ended,
+        "subscriptions_behind": done.renewed.behind,
+        "renewals_failed": done.renewed.failed,
+        "renewals_stopped": done.renewed.stopped,
         "dunning_opened": done.dunned.opened,
         "dunning_steps": sum(done.dunned.steps.values()),
         "dunning_steps_by_state": {state.value: n for state, n in done.dunned.steps.items()},
@@ -99,6 +104,9 @@ def _screen(scope: Scope, data: Object) -> None:
     print(f"{named(scope)}: {word} {data['checks']} holds and {data['followed']} followed intents")
     if not data["dry_run"]:
         print(f"read {data['events']} new events of Stripe's")
+        print(f"billed {data['periods_billed']} periods of subscriptions")
+    if data.get("renewals_stopped"):
+        print(f"renewals: {data['renewals_stopped']}; the next tick goes on there")
     if data.get("dunning_steps"):
         print(f"made {data['dunning_steps']} steps of dunning: anchorhold dunning list")
     if data.get("dunning_stopped"):

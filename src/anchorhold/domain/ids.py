@@ -32,6 +32,8 @@ RecoveryId = NewType("RecoveryId", str)
 CreditId = NewType("CreditId", str)
 DunningPolicyId = NewType("DunningPolicyId", str)
 DunningRunId = NewType("DunningRunId", str)
+PriceId = NewType("PriceId", str)
+SubscriptionId = NewType("SubscriptionId", str)
 KeyId = NewType("KeyId", str)
 
 StripeAccountId = NewType("StripeAccountId", str)
@@ -88,6 +90,8 @@ RECOVERY: Final = IdKind("rcv", RecoveryId)
 CREDIT: Final = IdKind("cre", CreditId)
 DUNNING_POLICY: Final = IdKind("dpo", DunningPolicyId)
 DUNNING_RUN: Final = IdKind("dun", DunningRunId)
+PRICE: Final = IdKind("pri", PriceId)
+SUBSCRIPTION: Final = IdKind("sub", SubscriptionId)
 
 KINDS: Final = (
     ACCOUNT,
@@ -118,6 +122,11 @@ def make(kind: IdKind[IdT], at_ms: int, entropy: bytes) -> IdT:
 def derive(kind: IdKind[IdT], *parts: str | int) -> IdT:
     """The id of `kind` that these parts always give; other parts give another one."""
     return _spell(kind, int.from_bytes(_digest(kind.prefix, parts)[:16]))
+
+
+def derive_at(kind: IdKind[IdT], at_ms: int, *parts: str | int) -> IdT:
+    """As `derive`, but it sorts among ids that were made at this time, in ms since 1970."""
+    return make(kind, at_ms, _digest(kind.prefix, parts)[:ENTROPY_BYTES])
 
 
 def key_of(kind: str, *parts: str | int) -> str:

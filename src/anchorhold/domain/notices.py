@@ -90,6 +90,12 @@ NOTICES: Final = (
         "Import the invoice again and record the payment on it, or refund it in Stripe's "
         "dashboard; do not collect it again before.",
         _BY_WORDS, "what the invoice was for is not at Stripe"),
+    Row("renewal.behind", Weight.TASK,
+        "More periods of a subscription were due at once than are billed without a word; it is "
+        "paused.",
+        "Bill the rest with `anchorhold subscription renew`, or leave it out with `anchorhold "
+        "subscription resume`.",
+        _BY_WORDS, "a wrong start date or clock would charge the customer for years"),
     Row("events.gap", Weight.TASK,
         "Stripe's events were not read for longer than Stripe keeps them.",
         "Compare refunds and disputes of that time in Stripe's dashboard; payments are found by "

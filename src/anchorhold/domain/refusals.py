@@ -10,6 +10,7 @@ from enum import unique
 from types import MappingProxyType
 from typing import Final
 
+from anchorhold.domain.billing_refusals import BillingCode
 from anchorhold.domain.dunning_refusals import DunningCode
 from anchorhold.domain.page_refusals import PageCode
 from anchorhold.domain.refusal_kinds import NOTHING_SENT, Coded, Exit, Kind, Row
@@ -40,9 +41,7 @@ class Code(Coded):
         "See its amounts with `anchorhold invoice show {invoice}`.",
     )
     NOT_DUE_YET = Row(
-        Kind.STATE,
-        "Invoice {invoice} is not due before {due_at}.",
-        "Collect it then.",
+        Kind.STATE, "Invoice {invoice} is not due before {due_at}.", "Collect it then."
     )
     PAID_MEANWHILE = Row(
         Kind.STATE,
@@ -370,7 +369,7 @@ class Code(Coded):
     )
 
 
-CODES: Final = (*Code, *WebhookCode, *PageCode, *DunningCode)
+CODES: Final = (*Code, *WebhookCode, *BillingCode, *PageCode, *DunningCode)
 """Every refusal there is."""
 
 

@@ -1,4 +1,4 @@
-"""One tick of an account and mode: the flagged key, sweep, follow, watch, news (sections 6, 9).
+"""One tick of an account and mode: flagged key, sweep, follow, watch, news, dunning (6, 9, 10).
 
 What is due is charged by the worker's own batches, so that all workers share it.
 """
@@ -12,6 +12,7 @@ from anchorhold.engine.deps import Deps
 from anchorhold.engine.dunning import Dunned, dun
 from anchorhold.engine.follow import follow
 from anchorhold.engine.recover import Recovered, ensure
+from anchorhold.engine.renew import Renewed, renew
 from anchorhold.engine.sweep import Swept, sweep
 from anchorhold.engine.watch import watch
 from anchorhold.store import blocked
@@ -31,6 +32,7 @@ class Ticked:
     recovered: Recovered | None = None
     """What was read first, because the database may have lost its tail."""
     dunned: Dunned = field(default_factory=Dunned)
+    renewed: Renewed = field(default_factory=Renewed)
 
 
 async def tick(deps: Deps, scope: Scope) -> Ticked:
@@ -47,7 +49,8 @@ async def tick(deps: Deps, scope: Scope) -> Ticked:
     followed = await follow(deps, scope)
     watched = await watch(deps, scope)
     audited = await audit(deps, scope)
+    renewed = await renew(deps, scope)
     while await blocked.missed(deps.db, scope, limit=PAGE, actor=deps.actor):
         pass
     dunned = await dun(deps, scope)
-    return Ticked(swept, followed, refused, watched, audited, recovered, dunned)
+    return Ticked(swept, followed, refused, watched, audited, recovered, dunned, renewed)
