@@ -4,7 +4,7 @@ Everything runs in one event loop: the page, the twin and Playwright's driver.
 """
 
 import os
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -12,17 +12,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.async_api import Browser, BrowserContext, Frame, Page, async_playwright, expect
+from playwright.async_api import Browser, BrowserContext, Page, async_playwright, expect
 
+from anchorhold.domain.attempt import AttemptKind
+from anchorhold.domain.hold import Claim
 from anchorhold.domain.ids import InvoiceId
 from anchorhold.domain.page_link import Locale
-from anchorhold.engine import tick
+from anchorhold.domain.scope import Scope
+from anchorhold.engine.charge import charge
+from anchorhold.engine.deps import Deps
 from anchorhold.engine.page_links import make_link
 from anchorhold.page_urls import PageUrls
 from anchorhold.settings import load
-from anchorhold.store import customers, invoices, page_links
+from anchorhold.store import customers, holds, invoices, page_links
 from anchorhold.store.invoices import NewInvoice
-from anchorhold.twin import ACCOUNT, PUBLISHABLE_KEY, Twin
+from anchorhold.twin import PUBLISHABLE_KEY, Twin
 from anchorhold.twin.ledger import Ledger
 from anchorhold.twin.server import TwinServer
 from anchorhold.twin.server import serve as serve_twin
@@ -34,6 +38,7 @@ CHROMIUM = Path(os.environ.get("ANCHORHOLD_TEST_CHROMIUM", "/usr/bin/chromium"))
 GOOD = "4242 4242 4242 4242"
 DECLINED = "4000 0000 0000 0002"
 ASKS = "4000 0000 0000 3220"
+PAID = "SELECT invoice_id FROM anchorhold.payment"
 IBAN = "DE89 3704 0044 0532 0130 00"
 
 
@@ -70,6 +75,16 @@ class Shop:
     contexts: list[BrowserContext] = field(default_factory=list)
 
     @property
+    def deps(self) -> Deps:
+        """What use cases need."""
+        return self.world.app.deps
+
+    @property
+    def scope(self) -> Scope:
+        """The business's account in test mode."""
+        return self.world.scope
+
+    @property
     def twin(self) -> Twin:
         """Stripe."""
         return self.world.twin
@@ -90,12 +105,37 @@ class Shop:
             db, scope, taken.customer_id, params={"email": "ada@example.com"},
             stripe_customer_id=None, payment_method=method,
         )  # fmt: skip
-        await self.tick()
         return taken.id
 
-    async def tick(self) -> None:
-        """What workers do every hour."""
-        await tick.tick(self.world.app.deps, self.world.scope)
+    async def claim(self, invoice: InvoiceId) -> list[Claim]:
+        """A worker holds the invoice for a charge."""
+        claim = await holds.claim(
+            self.deps.db, self.scope, self.deps.timing, invoice, AttemptKind.COLLECT, actor="test"
+        )
+        return [claim] if claim else []
+
+    async def carry_out(self, claim: Claim) -> None:
+        """The worker's charge goes through."""
+        await charge(self.deps, claim)
+
+    async def takes(self, *types: str) -> None:
+        """PaymentIntents that are made from now on take these types."""
+        self.world.sql("UPDATE anchorhold.connection SET payment_method_types = %s", list(types))
+
+    async def looked(self, invoice: InvoiceId) -> None:
+        """It is a while ago that anybody asked Stripe about the invoice."""
+        self.world.sql(
+            "UPDATE anchorhold.invoice SET followed_at = followed_at - interval '1 hour',"
+            " provider_synced_at = provider_synced_at - interval '1 hour' WHERE id = %s",
+            invoice,
+        )
+
+    async def audit(self) -> None:
+        """Stripe's side: nobody paid an invoice twice, and every success is recorded here."""
+        at_stripe = Ledger(self.twin).paid()
+        assert set(at_stripe.values()) <= {0, 1}
+        recorded = {str(name) for (name,) in self.world.sql(PAID)}
+        assert {name for name, count in at_stripe.items() if count} == recorded
 
     async def link(self, invoice: InvoiceId, locale: Locale | None = None) -> str:
         """The address of a new link."""
@@ -115,6 +155,12 @@ class Shop:
         """How many successes Stripe has for the invoice."""
         return Ledger(self.twin).paid().get(invoice, 0)
 
+    def confirms(self, invoice: InvoiceId) -> int:
+        """How many confirms of the invoice's intents reached Stripe."""
+        ids = {intent["id"] for intent in self._intents(invoice)}
+        paths = {f"/v1/payment_intents/{id_}/confirm" for id_ in ids}
+        return sum(entry.path in paths for entry in self.twin.requests)
+
     def status(self, invoice: InvoiceId) -> str:
         """The invoice's status here."""
         ((found,),) = self.world.sql("SELECT status FROM anchorhold.invoice WHERE id = %s", invoice)
@@ -122,12 +168,14 @@ class Shop:
 
     def intent(self, invoice: InvoiceId) -> dict[str, Any]:
         """The invoice's newest PaymentIntent at Stripe."""
-        found = [
+        return self._intents(invoice)[-1]
+
+    def _intents(self, invoice: InvoiceId) -> list[dict[str, Any]]:
+        return [
             intent
             for intent in self.twin.account().payment_intents
             if intent["metadata"].get("anchorhold_invoice_id") == invoice
         ]
-        return found[-1]
 
 
 @asynccontextmanager
@@ -150,11 +198,6 @@ async def shop(database: str, folder: Path, browser: Browser) -> AsyncGenerator[
                     await context.close()
     finally:
         await server.stop()
-
-
-def form(page: Page) -> Frame:
-    """The frame of Stripe's form."""
-    return next(frame for frame in page.frames if "/js/v3/element" in frame.url)
 
 
 async def ready(page: Page) -> None:
@@ -180,7 +223,3 @@ async def pay(page: Page, number: str = GOOD) -> None:
 async def shows(page: Page, state: str) -> None:
     """The page comes to show this."""
     await expect(page.locator("#page")).to_have_attribute("data-state", state, timeout=10_000)
-
-
-Act = Callable[[], Any]
-EXPECTED_ACCOUNT = ACCOUNT

@@ -41,7 +41,9 @@
       frame.title = "Secure payment input frame";
       frame.src = `${origin}/js/v3/element#${asked}`;
       frame.allow = "payment *";
-      Object.assign(frame.style, { border: "0", width: "100%", display: "block", height: "15rem" });
+      Object.assign(frame.style, {
+        border: "0", display: "block", width: "calc(100% + 8px)", margin: "-4px", height: "15rem",
+      });
       place.replaceChildren(frame);
       this.frame = frame;
       window.addEventListener("message", (event) => this.hear(event));
