@@ -117,7 +117,7 @@ def new_connection(
     scope: Scope,
     secret: str,
     stripe_account: str,
-    payment_method_types: tuple[str, ...] = ("card",),
+    payment_method_types: tuple[str, ...] | None = None,
 ) -> NewConnection:
     """What `store.accounts.connect` stores of a Stripe key: sealed with `key`, for this mode."""
     return NewConnection(

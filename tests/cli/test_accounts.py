@@ -19,6 +19,19 @@ def test_connecting_makes_the_account_and_seals_the_key(bare: Desk) -> None:
     assert last4 == SECRET_KEY[-4:]
 
 
+def test_customers_pay_with_what_was_said_last(bare: Desk) -> None:
+    def connects(*options: str) -> list[str]:
+        assert bare.run("account", "connect", *options).code == 0
+        ((types,),) = bare.sql("SELECT payment_method_types FROM anchorhold.connection")
+        return list(types)
+
+    bare.monkeypatch.setenv("ANCHORHOLD_STRIPE_KEY", SECRET_KEY)
+    assert connects() == ["card"]
+    assert connects("--accept", "card", "--accept", "bacs_debit") == ["card", "bacs_debit"]
+    assert connects() == ["card", "bacs_debit"], "a new key changes nothing about it"
+    assert bare.run("account", "connect", "--accept", "cash").code == 2
+
+
 def test_the_key_may_come_from_a_pipe(bare: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.StringIO(f"{SECRET_KEY}\n"))
     assert bare.run("account", "connect", "acme").code == 0

@@ -13,7 +13,13 @@ from anchorhold.cli.objects import Object
 from anchorhold.cli.output import Column, console, line, print_json, show_one, table
 from anchorhold.cli.session import opened, session
 from anchorhold.cli.waking import wake
-from anchorhold.domain.account import AfterPresumedNone, ChargeMode, Modes, SweepMode
+from anchorhold.domain.account import (
+    AfterPresumedNone,
+    ChargeMode,
+    Modes,
+    PaymentMethodType,
+    SweepMode,
+)
 from anchorhold.domain.ids import ACCOUNT
 from anchorhold.domain.refusals import Code, Refusal, WebhookCode
 from anchorhold.engine.accounts import is_accepted
@@ -181,19 +187,27 @@ def _words(modes: Modes) -> str:
     app,
     "connect",
     "ANCHORHOLD_STRIPE_KEY=sk_test_… anchorhold account connect",
-    "anchorhold account connect acme < key.txt",
+    "anchorhold account connect acme --accept card --accept sepa_debit < key.txt",
     scoped=False,
 )
-async def connect_(call: Call, name: Name = DEFAULT) -> None:
+async def connect_(
+    call: Call,
+    name: Name = DEFAULT,
+    accept: Annotated[
+        list[PaymentMethodType] | None,
+        typer.Option("--accept", help="What customers may pay with; more than once."),
+    ] = None,
+) -> None:
     """Store a Stripe key for an account, made if it is not there; the key says which mode.
 
     The key comes from ANCHORHOLD_STRIPE_KEY, else from a hidden prompt, or from standard input
     when that is no terminal. Stripe is asked whether it accepts the key before it is stored,
-    encrypted. A refusal of the last key is forgotten.
+    encrypted. A refusal of the last key is forgotten. Without `--accept` customers pay with what
+    they paid with before, and with cards at first; PaymentIntents that are there stay as they are.
     """
     async with opened() as process:
         secret = ask_for_key(process)
-        done = await connect(process, name, secret)
+        done = await connect(process, name, secret, tuple(accept) if accept else None)
         await wake(process, done.scope)
     account = done.scope.account_id
     mode = done.scope.mode
@@ -206,6 +220,7 @@ async def connect_(call: Call, name: Name = DEFAULT) -> None:
         "stripe_account": done.stripe_account,
         "key_last4": done.key_last4,
         "customers_waiting": done.waiting,
+        "accepts": [one.value for one in accept] if accept else None,
     }
 
     def screen() -> None:

@@ -13,6 +13,7 @@ import typer
 from anchorhold import settings as all_settings
 from anchorhold.app import App
 from anchorhold.cli.asking import interruptible
+from anchorhold.domain.account import PaymentMethodType
 from anchorhold.domain.answer import NothingSent, Refused, Result, Shown, Unclear
 from anchorhold.domain.ids import ACCOUNT, AccountId
 from anchorhold.domain.refusals import NOTHING_SENT, Code, Refusal
@@ -82,15 +83,18 @@ async def account_named(app: App, name: str) -> AccountId:
     return made or await account_named(app, name)
 
 
-async def connect(app: App, name: str, secret: str) -> Connecting:
+async def connect(
+    app: App, name: str, secret: str, types: tuple[PaymentMethodType, ...] | None = None
+) -> Connecting:
     """The mode of the account of this name uses this key from now on; Stripe accepted it just now.
 
-    The account is made if there is none. Refuses without changing anything when Stripe does not
-    accept the key (STRIPE_KEY_REFUSED) or cannot be reached (STRIPE_UNREACHABLE).
+    The account is made if there is none. Its customers may pay with these `types`; None: with the
+    same as before, or with cards. Refuses without changing anything when Stripe does not accept the
+    key (STRIPE_KEY_REFUSED) or cannot be reached (STRIPE_UNREACHABLE).
     """
     stripe_account = await owner_of(app, secret)
     scope = Scope(await account_named(app, name), is_live(secret))
-    new = new_connection(app.secret_key, scope, secret, stripe_account)
+    new = new_connection(app.secret_key, scope, secret, stripe_account, types)
     await accounts.connect(app.deps.db, scope, new)
     app.providers.forget(scope)
     waiting = await customers.begin_all(app.deps.db, scope)

@@ -24,6 +24,16 @@ class SweepMode(StrEnum):
     """It waits, and presumes."""
 
 
+class PaymentMethodType(StrEnum):
+    """What customers of an account may pay with, in Stripe's words."""
+
+    CARD = "card"
+    US_BANK_ACCOUNT = "us_bank_account"
+    """ACH: the bank decides in up to four business days."""
+    SEPA_DEBIT = "sepa_debit"
+    BACS_DEBIT = "bacs_debit"
+
+
 class AfterPresumedNone(StrEnum):
     """Who goes on after a charge was presumed not to exist."""
 

@@ -82,7 +82,8 @@ class NewConnection:
     secret_key: bytes
     key_last4: str
     key_fingerprint: str
-    payment_method_types: tuple[str, ...] = ("card",)
+    payment_method_types: tuple[str, ...] | None = None
+    """What customers may pay with; None: what the mode had, and cards if it is new."""
 
 
 async def connect(db: Db, scope: Scope, new: NewConnection) -> str | None:
@@ -90,17 +91,19 @@ async def connect(db: Db, scope: Scope, new: NewConnection) -> str | None:
 
     Customers and intents stay with the Stripe account that they were made in.
     """
+    types = new.payment_method_types
     return await db.one(
         """
         INSERT INTO anchorhold.connection
                (account_id, livemode, stripe_account, secret_key, key_last4, key_fingerprint,
                 payment_method_types)
         VALUES (%(account_id)s, %(livemode)s, %(stripe_account)s, %(secret_key)s, %(key_last4)s,
-                %(key_fingerprint)s, %(payment_method_types)s)
+                %(key_fingerprint)s, coalesce(%(payment_method_types)s::text[], '{card}'))
         ON CONFLICT (account_id, livemode) DO UPDATE
            SET stripe_account = excluded.stripe_account, secret_key = excluded.secret_key,
                key_last4 = excluded.key_last4, key_fingerprint = excluded.key_fingerprint,
-               payment_method_types = excluded.payment_method_types,
+               payment_method_types = coalesce(%(payment_method_types)s::text[],
+                                               connection.payment_method_types),
                refused_at = NULL, refused_reason = NULL, right_missing = false,
                connected_at = anchorhold.now()
         RETURNING stripe_account
@@ -111,7 +114,7 @@ async def connect(db: Db, scope: Scope, new: NewConnection) -> str | None:
         secret_key=new.secret_key,
         key_last4=new.key_last4,
         key_fingerprint=new.key_fingerprint,
-        payment_method_types=list(new.payment_method_types),
+        payment_method_types=types and list(types),
     )
 
 
