@@ -68,7 +68,9 @@ async def test_a_pass_with_nothing_due_does_nothing(world: Rig) -> None:
     await a_price(world)
     await a_subscription(world)
     await renew(world.deps(), world.scope)
+    world.log.lines.clear()
     assert await renew(world.deps(), world.scope) == Renewed()
+    assert world.log.lines == []
 
 
 async def test_in_arrears_a_period_is_billed_when_it_is_over(world: Rig) -> None:
@@ -176,7 +178,10 @@ async def test_one_that_cannot_be_renewed_stops_no_other(world: Rig) -> None:
     world.sql("UPDATE anchorhold.subscription SET zone_name = 'Nowhere' WHERE id = %s", broken.id)
     done = await renew(world.deps(), world.scope)
     assert (done.billed, done.failed) == (1, 1)
-    assert [line[:2] for line in world.log.lines] == [("error", "renew.failed")]
+    (failed, told) = world.log.lines
+    assert (failed[:2], failed[2]["subscription"]) == (("error", "renew.failed"), broken.id)
+    assert told[:2] == ("info", "renew.done")
+    assert told[2].items() >= {"billed": 1, "failed": 1, "stopped": None}.items()
 
 
 async def test_a_pass_ends_when_nothing_can_be_renewed_or_its_time_is_up(world: Rig) -> None:

@@ -6,7 +6,7 @@ bill it once. From there on it is an invoice as any other: prepared, charged and
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Final
@@ -51,10 +51,18 @@ async def renew(deps: Deps, scope: Scope) -> Renewed:
     """Everything that is due on subscriptions is billed, within the budget of a sweep.
 
     Any number of workers may do this at once. A subscription that fails is logged and stops no
-    other; it comes again with the next pass.
+    other; it comes again with the next pass. A pass that did anything is a line of the log.
     """
     done = Renewed()
-    until = deps.db.monotonic() + deps.timing.sweep_budget_seconds
+    began = deps.db.monotonic()
+    await _renew_all(deps, scope, done, until=began + deps.timing.sweep_budget_seconds)
+    if done != Renewed():
+        facts = {**asdict(done), "took_s": round(deps.db.monotonic() - began, 3)}
+        deps.log.info("renew.done", account=scope.account_id, livemode=scope.livemode, **facts)
+    return done
+
+
+async def _renew_all(deps: Deps, scope: Scope, done: Renewed, *, until: float) -> None:
     in_a_row = 0
     while rows := await renewals.take_due(
         deps.db, scope, limit=PAGE, lease_s=deps.timing.lease_seconds
@@ -63,11 +71,10 @@ async def renew(deps: Deps, scope: Scope) -> Renewed:
             in_a_row = 0 if await _survives(deps, scope, row, done) else in_a_row + 1
             if in_a_row == FAILURES:
                 done.stopped = Stopped.FAILURES
-                return done
+                return
         if deps.db.monotonic() >= until:
             done.stopped = Stopped.BUDGET
-            return done
-    return done
+            return
 
 
 async def _survives(deps: Deps, scope: Scope, row: SubscriptionView, done: Renewed) -> bool:

@@ -224,7 +224,10 @@ class Tasks:
                     deps.log.error("tick.failed", account=scope.account_id, exc_info=True)
 
     async def _look_through(self, scope: Scope) -> None:
-        self._shift.meter.swept((await tick(self._shift.deps, scope)).swept)
+        ticked = await tick(self._shift.deps, scope)
+        self._shift.meter.swept(ticked.swept)
+        if ticked.renewed.billed:  # The batch that the tick asked for may be over by now.
+            await self.wake.collect(scope)
 
     async def news(self, *, account_id: str, livemode: bool) -> None:
         """The events of the account and mode that wait for their effect."""
