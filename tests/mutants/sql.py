@@ -1,90 +1,125 @@
 """`python -m tests.mutants.sql [FUNCTION ...]`: each condition dropped once; some test must fail.
 
-The tests of the write itself are run first (`test_guards.py`, `test_winners.py`), then, where they
-pass, all of the store's and of the engine's. Run it alone and with patience: minutes.
+The tests are collected once. They run once, and which of them sends which statement is kept. Then
+each mutant, in a fork, meets the tests that send its statement: those of the write itself
+(`test_guards.py`, `test_winners.py`) before the others, the quick ones before the slow ones, until
+one fails. Minutes.
 """
 
-import os
+import signal
 import sys
+import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable
-from functools import cache
-from typing import Any
+from collections.abc import Iterable
+from pathlib import Path
 
 import psycopg
 import pytest
 
-from anchorhold.store import db
 from tests import database as databases
 from tests.mutants.conditions import Dropped, all_dropped
+from tests.mutants.forks import ended
+from tests.mutants.learned import Learned, Learner, change
 
-FIRST = ["tests/store/test_guards.py", "tests/store/test_winners.py"]
-THEN = [
-    "tests/store",
-    "--ignore=tests/store/test_plans.py",
-    "--ignore=tests/store/test_pooler.py",
-    "--ignore=tests/store/test_storms.py",
-    "--ignore=tests/store/test_statements.py",
-    "tests/engine",
-]
-QUIET = ["-x", "-q", "--no-header", "--no-summary", "-p", "no:cacheprovider"]
-KILLED, SURVIVED, REFUSED = 1, 0, 2
+SLOW = ("test_plans", "test_pooler", "test_storms", "test_statements")
+"""Left out: they measure time, or look at the statement's text."""
+TESTS = ["tests/store", *(f"--ignore=tests/store/{name}.py" for name in SLOW), "tests/engine"]
+PATIENCE_S = 900
+"""After that a mutant is stuck, which is noticed as well."""
+SURVIVED, KILLED, REFUSED, UNSEEN = range(4)
 """Exit codes of a mutant's process; refused: PostgreSQL does not take the statement."""
-WORDS = {KILLED: "killed", SURVIVED: "SURVIVED", REFUSED: "not a statement"}
+WORDS = {SURVIVED: "SURVIVED", KILLED: "killed", REFUSED: "not a statement", UNSEEN: "UNSEEN"}
+"""Unseen: no test sends the statement."""
 
 
 def main(functions: list[str]) -> int:
     """Tries every mutant of these functions, or of all; 1 when one survived."""
     owns = databases.begin_run()
-    counted: Counter[int] = Counter()
+    mutator = Mutator(functions)
+    quiet = ["-o", "addopts=--strict-markers", "-p", "no:terminal", "-p", "no:cacheprovider"]
     try:
-        conninfo = databases.server()
-        with databases.clone(conninfo) as migrated:
-            if _forked(lambda: pytest.main([*FIRST, *QUIET])) != 0:
-                print("The tests fail without any mutant.")
-                return 1
-            for mutant in _asked(functions):
-                end = _forked(lambda mutant=mutant: _tried(mutant, migrated, FIRST))
-                if end == SURVIVED and _then_is_sound():
-                    end = _forked(lambda mutant=mutant: _tried(mutant, migrated, THEN))
-                counted[end] += 1
-                print(f"{WORDS[end]}: {mutant.name}: {mutant.text}", flush=True)
+        pytest.main([*TESTS, *quiet], plugins=[mutator])
     finally:
         if owns:
             databases.end_run()
+    counted = mutator.counted
     print(", ".join(f"{count} {WORDS[end]}" for end, count in sorted(counted.items())))
-    return 1 if counted[SURVIVED] else 0
+    return 0 if counted and not counted[SURVIVED] + counted[UNSEEN] else 1
 
 
-def _asked(functions: list[str]) -> Iterable[Dropped]:
-    return (one for one in all_dropped() if not functions or one.statement.function in functions)
+class Mutator:
+    """A pytest plugin that runs, in place of the tests, the mutants."""
+
+    def __init__(self, functions: list[str]) -> None:
+        self.functions = functions
+        self.counted: Counter[int] = Counter()
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """Every mutant was tried, and told."""
+        print()
+        with databases.clone(databases.server()) as migrated:
+            learned = _learned(session)
+            mutants = [one for one in all_dropped() if self._asked(one)]
+            tries = ended(mutants, lambda one: _tried(one, learned, migrated, session), PATIENCE_S)
+            for mutant, code in tries:
+                end = KILLED if code == -signal.SIGALRM else code
+                if end not in WORDS:
+                    raise RuntimeError(f"{mutant.name}: its tests could not be run ({end})")
+                self.counted[end] += 1
+                print(f"{WORDS[end]}: {mutant.name}: {mutant.text}", flush=True)
+        return True
+
+    def _asked(self, mutant: Dropped) -> bool:
+        return not self.functions or mutant.statement.function in self.functions
 
 
-def _forked(work: Callable[[], int]) -> int:
-    """How a process of its own ended that did this, unheard."""
-    child = os.fork()
-    if child == 0:
-        quiet = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(quiet, 1)
-        os.dup2(quiet, 2)
-        os._exit(work())
-    _, status = os.waitpid(child, 0)
-    return os.waitstatus_to_exitcode(status)
+def _learned(session: pytest.Session) -> Learned:
+    """What all tests show, the file of each in a process of its own."""
+    paths = sorted({item.path for item in session.items})
+    with tempfile.TemporaryDirectory() as name:
+        files = {path: Path(name) / f"{number}.json" for number, path in enumerate(paths)}
+        for path, end in ended(paths, lambda path: _learn(session, path, files[path])):
+            if end:
+                raise RuntimeError(f"the tests of {path} could not be run")
+        learned = Learned.joined(map(Learned.read, files.values()))
+    for test in learned.failed:
+        print(f"left out, it fails without a mutant: {test}", flush=True)
+    return learned
 
 
-@cache
-def _then_is_sound() -> bool:
-    """The second tests pass without any mutant; else they prove nothing and are not run."""
-    return _forked(lambda: pytest.main([*THEN, *QUIET])) == 0
+def _learn(session: pytest.Session, path: Path, file: Path) -> int:
+    learner = Learner()
+    session.config.pluginmanager.register(learner)
+    change(learner.heard)
+    _run(session, [item for item in session.items if item.path == path], go_on=True)
+    learner.learned().write(file)
+    return 0
 
 
-def _tried(mutant: Dropped, migrated: str, tests: list[str]) -> int:
+def _run(session: pytest.Session, items: list[pytest.Item], *, go_on: bool = False) -> bool:
+    """Whether these tests pass, until one does not."""
+    for item, after in zip(items, [*items[1:], None], strict=True):
+        item.config.hook.pytest_runtest_protocol(item=item, nextitem=after)
+        if session.testsfailed and not go_on:
+            break
+    session.config.hook.pytest_sessionfinish(session=session, exitstatus=0)  # ends its fixtures
+    return not session.testsfailed
+
+
+def _tried(mutant: Dropped, learned: Learned, migrated: str, session: pytest.Session) -> int:
     if not _prepares(mutant, migrated):
         return REFUSED
-    _plant(mutant)
-    only = ["-k", mutant.statement.function] if tests is FIRST else []
-    passed = (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
-    return SURVIVED if pytest.main([*tests, *QUIET, *only]) in passed else KILLED
+    tests = learned.met(lambda query: mutant.of(query) != query, mutant.statement.function)
+    if not tests:
+        return UNSEEN
+    change(mutant.of)
+    return SURVIVED if _run(session, list(_items(session, tests))) else KILLED
+
+
+def _items(session: pytest.Session, tests: Iterable[str]) -> Iterable[pytest.Item]:
+    by_id = {item.nodeid: item for item in session.items}
+    return (by_id[test] for test in tests)
 
 
 def _prepares(mutant: Dropped, migrated: str) -> bool:
@@ -100,16 +135,6 @@ def _prepares(mutant: Dropped, migrated: str) -> bool:
         except psycopg.Error:
             return False
     return True
-
-
-def _plant(mutant: Dropped) -> None:
-    """Every statement passes here on its way to PostgreSQL."""
-    real = db.PoolDb.__dict__["_once"]
-
-    async def once(self: Any, query: Any, shape: Any, params: Any) -> Any:
-        return await real(self, mutant.of(query), shape, params)
-
-    type.__setattr__(db.PoolDb, "_once", once)
 
 
 if __name__ == "__main__":
