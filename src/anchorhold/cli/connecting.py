@@ -20,7 +20,8 @@ from anchorhold.domain.refusals import NOTHING_SENT, Code, Refusal
 from anchorhold.domain.scope import Scope
 from anchorhold.entropy import new_id
 from anchorhold.providers import new_connection
-from anchorhold.store import accounts, customers
+from anchorhold.store import accounts, customers, page_links
+from anchorhold.twin import PUBLISHABLE_KEY, SECRET_KEY
 
 KEY_SETTING = "ANCHORHOLD_STRIPE_KEY"
 NAME_MAX = 80
@@ -96,6 +97,11 @@ async def connect(
     scope = Scope(await account_named(app, name), is_live(secret))
     new = new_connection(app.secret_key, scope, secret, stripe_account, types)
     await accounts.connect(app.deps.db, scope, new)
+    if secret == SECRET_KEY:
+        # A twin's key for browsers is known; Stripe's own is given by `account page`.
+        await page_links.present(
+            app.deps.db, scope, publishable_key=PUBLISHABLE_KEY, public_name=None
+        )
     app.providers.forget(scope)
     waiting = await customers.begin_all(app.deps.db, scope)
     return Connecting(scope, stripe_account, new.key_last4, waiting)

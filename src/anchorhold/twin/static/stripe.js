@@ -36,7 +36,10 @@
       need(!this.frame, "This Element is already mounted.");
       const { clientSecret, locale, appearance } = this.settings;
       const theme = (appearance && appearance.theme) || "stripe";
-      const asked = new URLSearchParams({ key: this.key, secret: clientSecret, locale, theme });
+      const { colorBackground = "" } = (appearance && appearance.variables) || {};
+      const asked = new URLSearchParams({
+        key: this.key, secret: clientSecret, locale, theme, background: colorBackground,
+      });
       const frame = document.createElement("iframe");
       frame.title = "Secure payment input frame";
       frame.src = `${origin}/js/v3/element#${asked}`;

@@ -67,10 +67,25 @@
     return;
   }
   const dark = window.matchMedia("(prefers-color-scheme: dark)").matches;
+  // Stripe takes plain colours: what a variable comes to here, in light or dark.
+  const color = (name) => {
+    said.style.color = `var(${name})`;
+    const plain = getComputedStyle(said).color;
+    said.style.color = "";
+    return plain;
+  };
   const stripe = window.Stripe(key, { locale });
   const elements = stripe.elements({
     clientSecret: secret,
-    appearance: { theme: dark ? "night" : "stripe", variables: { borderRadius: "10px" } },
+    appearance: {
+      theme: dark ? "night" : "stripe",
+      variables: {
+        borderRadius: "10px",
+        colorBackground: color("--paper"),
+        colorText: color("--ink"),
+        colorPrimary: color("--act"),
+      },
+    },
   });
   const element = elements.create("payment", { layout: "tabs" });
   element.on("ready", () => {
