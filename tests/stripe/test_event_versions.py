@@ -34,6 +34,11 @@ def busy() -> Twin:
     dispute = stripe.get("/v1/disputes").body["data"][0]
     stripe.done(f"/v1/disputes/{dispute['id']}", metadata={"e": "f"})
     acts.close_dispute(twin, dispute["id"], won=True)
+    customer = stripe.customer("pm_card_visa")
+    stripe.done(f"/v1/payment_methods/{customer['method']}", metadata={"g": "h"})
+    acts.renew_card(twin, customer["method"])
+    stripe.done(f"/v1/customers/{customer['id']}", name="Ada")
+    stripe.ask("DELETE", f"/v1/customers/{customer['id']}")
     clock.advance(60)
     twin.run_due()
     return twin

@@ -159,3 +159,13 @@ def test_a_hook_gets_only_what_it_wants() -> None:
     assert hook.wants("acct_a", "refund.created")
     assert not hook.wants("acct_a", "refund.updated")
     assert not hook.wants("acct_b", "charge.failed")
+
+
+def test_a_card_that_its_network_renews_keeps_its_id(stripe: Client) -> None:
+    customer = stripe.customer("pm_card_visa")
+    before = stripe.get(f"/v1/payment_methods/{customer['method']}").body
+    after = acts.renew_card(stripe.twin, customer["method"])
+    assert after["card"]["exp_year"] == before["card"]["exp_year"] + 3
+    [event] = stripe.get(EVENTS, type="payment_method.automatically_updated").body["data"]
+    assert event["data"]["previous_attributes"]["card"] == before["card"]
+    assert event["request"] == {"id": None, "idempotency_key": None}

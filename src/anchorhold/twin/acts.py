@@ -3,7 +3,7 @@
 Each takes the twin and returns the object afterwards; `StripeError` says why not.
 """
 
-from anchorhold.twin import confirmation, debits, disputes
+from anchorhold.twin import confirmation, debits, disputes, payment_methods
 from anchorhold.twin.wire import Obj
 from anchorhold.twin.world import Twin
 
@@ -18,6 +18,11 @@ def authenticate(
 def end_debit(twin: Twin, intent: str, *, account: str | None = None) -> Obj:
     """The bank speaks now: the debit succeeds or fails as its test account is documented to."""
     return debits.end(twin.act(account), intent)
+
+
+def renew_card(twin: Twin, method: str, *, account: str | None = None) -> Obj:
+    """The bank gives out the customer's next card, and Stripe hears of it from the network."""
+    return payment_methods.renew(twin.act(account), method)
 
 
 def open_dispute(

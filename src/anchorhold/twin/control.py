@@ -15,6 +15,7 @@
 | POST /_twin/late                   | every late request is executed now |
 | POST /_twin/authenticate           | `{"intent": "pi_x", "passed": true}` |
 | POST /_twin/end_debit              | `{"intent": "pi_x"}`: the bank speaks now |
+| POST /_twin/renew_card             | `{"method": "pm_x"}`: the network brings its next date |
 | POST /_twin/dispute                | `{"charge": "ch_x", "reason": "fraudulent"}` |
 | POST /_twin/close_dispute          | `{"dispute": "du_x", "won": false}` |
 | POST /_twin/accounts               | `{"account": "acct_y", "platform": "acct_x"}`: connected |
@@ -67,6 +68,9 @@ class Control:
             "authenticate": self._authenticate,
             "end_debit": lambda given: acts.end_debit(
                 twin, given["intent"], account=given.get("account")
+            ),
+            "renew_card": lambda given: acts.renew_card(
+                twin, given["method"], account=given.get("account")
             ),
             "dispute": lambda given: acts.open_dispute(
                 twin,

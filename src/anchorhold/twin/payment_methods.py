@@ -162,6 +162,20 @@ def update(call: Call) -> Obj:
     return after
 
 
+def renew(call: Call, id_: str) -> Obj:
+    """The network tells Stripe that the card was replaced: the same number, three more years.
+
+    Not a call of Stripe's API: the updates that .../payments/payment-methods/overview speaks of.
+    """
+    before = call.find("payment_method", id_, "payment_method")
+    if before["type"] != "card":
+        raise invalid("Only cards are updated by their network.")
+    card = {**before["card"], "exp_year": before["card"]["exp_year"] + 3}
+    after = call.account.payment_methods.put({**before, "card": card})
+    emit(call, "payment_method.automatically_updated", after, before)
+    return after
+
+
 def retrieve(call: Call) -> Obj:
     """GET /v1/payment_methods/{id}; a literal test id shows a copy."""
     literal = BY_LITERAL.get(call.path[0])
