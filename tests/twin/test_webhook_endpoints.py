@@ -8,7 +8,7 @@ import pytest
 import pytest_asyncio
 import stripe as official
 
-from anchorhold.twin import ACCOUNT, Clock, Twin, acts
+from anchorhold.twin import ACCOUNT, Clock, FaultKind, Rule, Twin, acts
 from anchorhold.twin import courier as couriers
 from anchorhold.twin.event_types import EVENT_TYPES
 from anchorhold.twin.server import TwinServer, serve
@@ -229,6 +229,14 @@ def test_only_the_platforms_keys_open_a_connected_account(stripe: Client) -> Non
     assert stripe.ask("GET", "/v1/account", headers=header).body["id"] == "acct_shop"
     foreign = Client(stripe.twin, "sk_test_other").ask("GET", "/v1/account", headers=header)
     assert (foreign.status, foreign.code) == (403, "account_invalid")
+
+
+def test_a_fault_can_be_a_connected_accounts_alone(stripe: Client) -> None:
+    stripe.twin.open_account("acct_shop", platform=ACCOUNT)
+    stripe.twin.faults.replace([Rule(FaultKind.RATE_LIMIT, probability=1, account="acct_shop")])
+    assert stripe.ask("GET", "/v1/account").status == 200
+    there = stripe.ask("GET", "/v1/account", headers={"stripe-account": "acct_shop"})
+    assert there.status == 429
 
 
 def test_what_a_bank_does_later_is_told_of_the_connected_account(

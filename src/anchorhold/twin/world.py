@@ -141,7 +141,8 @@ class Twin:
         authorization = request.header("authorization") or ""
         secret = authorization.partition(" ")[2]
         key = self.keyring.get(secret)
-        account = key.account.id if key is not None else None
+        own = key.account.id if key is not None else None
+        account = request.header("stripe-account") or own
         return self.faults.pick(request.method, template, account, secret)
 
     def _enter(self, request: Request) -> Entry:
