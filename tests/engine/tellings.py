@@ -133,6 +133,26 @@ async def void_but_paid(world: Rig) -> None:
     AtStripe(world).page_confirms(invoice)
 
 
+async def deleted(world: Rig) -> None:
+    """The customer's card is mended at Stripe, then the customer is deleted there."""
+    await offered(world)
+    ((customer, method),) = world.sql(
+        "SELECT stripe_customer_id, payment_method FROM anchorhold.stripe_customer"
+    )
+    client = AtStripe(world).client()
+    client.done(f"/v1/payment_methods/{method}", card={"exp_year": 2040})
+    client.ask("DELETE", f"/v1/customers/{customer}")
+
+
+async def card_mended(world: Rig) -> None:
+    """The bank wants to ask the customer, who puts in another expiry date."""
+    await offered(world, "pm_card_authenticationRequired")
+    await world.charge_due()
+    world.later(minutes=1)
+    ((method,),) = world.sql("SELECT payment_method FROM anchorhold.stripe_customer")
+    AtStripe(world).client().done(f"/v1/payment_methods/{method}", card={"exp_year": 2040})
+
+
 async def answer_lost(world: Rig) -> None:
     """Our charge was paid, its answer was lost and its owner died."""
     await offered(world)
@@ -189,6 +209,8 @@ FLOWS = (
          ("open", "failed"), 0, "lost"),
     Flow("cancelled", canceled, ("open", "pending")),
     Flow("void, but paid", void_but_paid, ("void", "failed"), 0),
+    Flow("a customer that is deleted", deleted, ("open", "failed")),
+    Flow("a card that is mended", card_mended, ("open", "failed")),
     Flow("an answer that is lost", answer_lost, ("paid", "succeeded"), 0),
     Flow("a decline that comes late", decline_comes_late, ("open", "failed")),
     Flow("the whole story", whole_story, ("paid", "succeeded"), 4900, "won"),

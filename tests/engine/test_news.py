@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -236,6 +237,85 @@ async def test_n6_a_dispute_is_read(world: Rig) -> None:
     assert await hears(world, *told(world, "charge.dispute.created")) == ["N6"]
     assert world.sql("SELECT dispute FROM anchorhold.payment") == [("open",)]
     assert notices(world) == ["payment.disputed"]
+
+
+async def asking(world: Rig) -> InvoiceId:
+    """The bank wants to ask the customer, who has changed something since a minute."""
+    invoice = await world.invoice(method="pm_card_authenticationRequired")
+    await world.charge_due()
+    assert world.row(invoice)["blocked_reason"] == "customer_action"
+    world.later(minutes=1)
+    return invoice
+
+
+def customer_of(world: Rig) -> str:
+    (found,) = world.sql("SELECT stripe_customer_id FROM anchorhold.stripe_customer")
+    return str(found[0])
+
+
+def mended(world: Rig) -> StripeEvent:
+    """The card has another expiry date; its event."""
+    ((method,),) = world.sql("SELECT payment_method FROM anchorhold.stripe_customer")
+    AtStripe(world).client().done(f"/v1/payment_methods/{method}", card={"exp_year": 2040})
+    (said,) = told(world, "payment_method.updated")
+    return said
+
+
+async def test_n7_a_card_that_was_mended_may_be_charged_again(world: Rig) -> None:
+    invoice = await asking(world)
+    said = mended(world)
+    assert await hears(world, said) == ["N7"]
+    row = world.row(invoice)
+    assert (row["blocked_reason"], row["payment_status"]) == (None, "failed")
+    assert journal(world, invoice)[-1] == ("collection.unblocked", "N7")
+    before = state(world)
+    by_network = replace(said, id="evt_2", type="payment_method.automatically_updated")
+    assert await hears(world, by_network) == ["N7"]
+    assert state(world) == before
+
+
+async def test_n7_so_may_another_default_card_and_no_other_change_of_a_customer(
+    world: Rig,
+) -> None:
+    invoice = await asking(world)
+    at, customer = AtStripe(world).client(), customer_of(world)
+    at.done(f"/v1/customers/{customer}", email="new@example.com")
+    assert await hears(world, *told(world, "customer.updated")) == ["N7"]
+    assert world.row(invoice)["blocked_reason"] == "customer_action"
+    method = at.done("/v1/payment_methods/pm_card_visa/attach", customer=customer)["id"]
+    at.done(f"/v1/customers/{customer}", invoice_settings={"default_payment_method": method})
+    await hears(world, told(world, "customer.updated")[-1])
+    assert world.row(invoice)["blocked_reason"] is None
+
+
+async def test_n7_what_changed_before_the_try_says_nothing_new(world: Rig) -> None:
+    invoice = await asking(world)
+    said = mended(world)
+    assert await hears(world, replace(said, created=said.created - 3600)) == ["N7"]
+    assert world.row(invoice)["blocked_reason"] == "customer_action"
+
+
+async def test_n8_a_customer_that_was_deleted_is_flagged_and_a_person_is_told(world: Rig) -> None:
+    invoice = await offered(world)
+    AtStripe(world).client().ask("DELETE", f"/v1/customers/{customer_of(world)}")
+    said = told(world, "customer.deleted")
+    assert await hears(world, *said, replace(said[0], id="evt_again")) == ["N8", "N8"]
+    row = world.row(invoice)
+    assert (row["blocked_reason"], row["payment_status"]) == ("setup", "failed")
+    assert notices(world) == ["collection.blocked"]
+    assert journal(world, invoice)[-1] == ("collection.blocked", "N8")
+    later = await world.invoice(reference="R9", customer="customer of R1")
+    await world.tick()
+    assert world.row(later)["blocked_reason"] == "setup", "what comes in later is blocked, too"
+
+
+async def test_what_is_told_of_a_strangers_customer_changes_nothing(world: Rig) -> None:
+    invoice = await asking(world)
+    said = mended(world)
+    stranger = replace(said, summary={**said.summary, "customer": "cus_stranger"})
+    assert await hears(world, stranger) == ["N7"]
+    assert world.sql("SELECT state FROM anchorhold.event") == [("done",)]
+    assert world.row(invoice)["blocked_reason"] == "customer_action"
 
 
 async def test_a_repeat_changes_nothing(world: Rig) -> None:

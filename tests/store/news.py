@@ -14,6 +14,7 @@ from anchorhold.domain.refund import Refundable, RefundState, RefundView
 from anchorhold.domain.scope import Scope
 from anchorhold.store import (
     attempts,
+    customer_news,
     disputes,
     event_cursors,
     events,
@@ -54,6 +55,33 @@ async def ended(scene: Scene) -> list[str]:
     ids = await told(scene)
     assert await done(scene.db, scene.scope, scene, ids)
     return ids
+
+
+THEIRS = "cus_stripe" + "1".rjust(26, "0")
+
+
+async def asking(scene: Scene) -> None:
+    """An invoice waits for its customer."""
+    await scene.due()
+    scene.sql(
+        "UPDATE anchorhold.invoice SET payment_status = 'failed', "
+        "blocked_reason = 'customer_action'"
+    )
+
+
+async def mended(db: Db, scope: Scope) -> Any:
+    """The customer's card is another one."""
+    return await customer_news.mended(
+        db, scope, stripe_account="acct_1", stripe_customer=THEIRS, since=datetime.now(UTC),
+        rule="N7", actor=ACTOR,
+    )  # fmt: skip
+
+
+async def gone(db: Db, scope: Scope) -> Any:
+    """The customer is deleted at Stripe."""
+    return await customer_news.gone(
+        db, scope, stripe_account="acct_1", stripe_customer=THEIRS, rule="N8", actor=ACTOR
+    )
 
 
 async def paid(scene: Scene) -> Refundable:

@@ -48,6 +48,7 @@ SENTENCES: Final[Mapping[str, str]] = {
     "intent.used_up": "PaymentIntent number {number} is used up: {reason}",
     "intent.canceled": "PaymentIntent {stripe_intent_id} is cancelled; the next can be prepared",
     "collection.blocked": "collecting is blocked: Stripe refused the set-up ({error})",
+    "collection.unblocked": "another card, or one that was mended: it may be charged again",
     "attempt.claimed": "took the hold for {kind}, {money}, until {hold_until}",
     KEPT_CLAIM: "the PaymentIntent could not be cancelled yet{why}; the hold stays",
     "attempt.sending": "another request is at work at Stripe; the hold stays",

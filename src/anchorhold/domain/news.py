@@ -24,6 +24,10 @@ class News(StrEnum):
     """The refunds of the payment's intent are listed."""
     DISPUTE = "dispute"
     """The dispute is retrieved."""
+    METHOD = "method"
+    """Invoices that wait for their customer may be charged again."""
+    GONE = "gone"
+    """The customer is flagged, and its open invoices are blocked."""
 
 
 class EventState(StrEnum):
@@ -70,11 +74,22 @@ NEWS: Final = (
     Row("N6", ("charge.dispute.created", "charge.dispute.updated", "charge.dispute.closed",
                "charge.dispute.funds_withdrawn", "charge.dispute.funds_reinstated"), News.DISPUTE,
         "only a lost dispute takes the payment back"),
+    Row("N7", ("payment_method.updated", "payment_method.automatically_updated",
+               "customer.updated"), News.METHOD,
+        "another card, or one that was mended, may be charged where the last one could not"),
+    Row("N8", ("customer.deleted",), News.GONE,
+        "nobody can charge a deleted customer: a person is told"),
 )
 # fmt: on
 
 TYPES: Final = tuple(name for row in NEWS for name in row.types)
 """The types in question; Stripe lists up to 20 at once."""
+
+ABOUT_CUSTOMERS: Final = frozenset({News.METHOD, News.GONE})
+"""About no invoice, but about all open ones of a customer."""
+
+CHOICE_OF_METHOD: Final = frozenset({"invoice_settings", "default_source"})
+"""What of a customer says how it pays; no other change of one matters here."""
 
 WATCH_DAYS: Final = 30
 """So long Stripe lists an event; so long an unmatched one is tried and an intent is watched."""
@@ -86,6 +101,13 @@ OVERLAP_S: Final = 3600
 def read(event_type: str) -> Row | None:
     """The row of this type of event; None for one that is not in question."""
     return next((row for row in NEWS if event_type in row.types), None)
+
+
+def chooses_method(event_type: str, changed: object) -> bool:
+    """Whether the event can mean another way to pay; `changed`: the fields that it says changed."""
+    if event_type != "customer.updated":
+        return True
+    return isinstance(changed, list) and not CHOICE_OF_METHOD.isdisjoint(changed)
 
 
 def worth_a_look(act: News, status: InvoiceStatus, *, followed: bool) -> bool:

@@ -17,7 +17,7 @@ from anchorhold.domain.payment import Source, Success
 from anchorhold.domain.scope import Scope
 from anchorhold.engine import disputes, look, refunds
 from anchorhold.engine.deps import Connected, Deps
-from anchorhold.store import attempts, events, follows, payments, watches
+from anchorhold.store import attempts, customer_news, events, follows, payments, watches
 from anchorhold.store.events import Matched, Waiting
 
 PAGE = 50
@@ -74,6 +74,10 @@ async def act(deps: Deps, connected: Connected, scope: Scope, event: Waiting) ->
     row = news.read(event.type)
     if row is None or event.stripe_account != connected.stripe_account:
         return NOT_YET
+    if row.act in news.ABOUT_CUSTOMERS:
+        await _customer(deps, scope, event, row)
+        await events.done(deps.db, scope, event.id, rule=row.id, invoice_id=None)
+        return row.id
     matched = await events.match(deps.db, scope, event)
     if matched is None:
         await events.unmatched(deps.db, scope, event.id)
@@ -104,6 +108,34 @@ async def _effect(
             return await refunds.refresh(deps, connected, scope, event.intent_id)
         case News.DISPUTE:
             return await disputes.refresh(deps, connected, scope, event.object_id)
+        case News.METHOD | News.GONE:
+            raise AssertionError("it is about no invoice")
+
+
+async def _customer(deps: Deps, scope: Scope, event: Waiting, row: news.Row) -> None:
+    """One that is not known here changes nothing: its card is read when it is set up."""
+    customer = event.summary.get("customer")
+    if not isinstance(customer, str):
+        return
+    if row.act is News.GONE:
+        await customer_news.gone(
+            deps.db,
+            scope,
+            stripe_account=event.stripe_account,
+            stripe_customer=customer,
+            rule=row.id,
+            actor=deps.actor,
+        )
+    elif news.chooses_method(event.type, event.summary.get("changed")):
+        await customer_news.mended(
+            deps.db,
+            scope,
+            stripe_account=event.stripe_account,
+            stripe_customer=customer,
+            since=event.created,
+            rule=row.id,
+            actor=deps.actor,
+        )
 
 
 async def _settle(

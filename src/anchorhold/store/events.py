@@ -185,9 +185,11 @@ SELECT id FROM done
 
 
 async def done(
-    db: Db, scope: Scope, event_id: str, *, rule: str, invoice_id: InvoiceId
+    db: Db, scope: Scope, event_id: str, *, rule: str, invoice_id: InvoiceId | None
 ) -> str | None:
     """The event has had its effect; those of the same intent that waited for it have their turn.
+
+    `invoice_id` None: it was about a customer.
 
     None when another was first, which changed nothing: every effect is a conditional write.
     """

@@ -217,7 +217,7 @@ def news(data: object) -> StripeEvent:
         intent_id=_maybe(reference, named),
         idempotency_key=key,
         metadata=_maybe(_metadata_of, about) or {},
-        summary=_summary(about),
+        summary=_summary(about) | _of_customer(about, inner),
     )
 
 
@@ -240,6 +240,17 @@ def _summary(about: Object) -> dict[str, object]:
             "message": decline.message,
         }
     return {name: value for name, value in facts.items() if value is not None}
+
+
+def _of_customer(about: Object, inner: object) -> dict[str, object]:
+    """Whose card it is, or which customer, and the names of what changed: no value of it."""
+    kind = about.get("object")
+    if kind not in {"customer", "payment_method"}:
+        return {}
+    whose = about.get("id") if kind == "customer" else about.get("customer")
+    before = inner.get("previous_attributes") if isinstance(inner, Mapping) else None
+    changed = sorted(str(name) for name in before) if isinstance(before, Mapping) else []
+    return {"customer": _maybe(reference, whose), "changed": changed[:20]}
 
 
 def _metadata_of(data: object) -> Mapping[str, str]:
