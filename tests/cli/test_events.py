@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from anchorhold.stripe.api import API_VERSION
 from tests.cli.desk import Desk
 
 
@@ -98,3 +99,24 @@ def test_a_tick_prunes_old_deliveries_and_those_of_strangers_sooner(desk: Desk) 
     assert desk.run("tick").code == 0
     left = desk.sql("SELECT id FROM anchorhold.event_delivery ORDER BY id")
     assert [id_ for (id_,) in left] == ["edl_1", "edl_3"]
+
+
+def test_a_doctor_compares_the_version_of_stripes_endpoint_with_ours(desk: Desk) -> None:
+    def finding() -> tuple[str, str]:
+        findings = desk.run("doctor", "-o", "json").json()["findings"]
+        (row,) = [row for row in findings if row["id"] == "webhooks"]
+        return row["level"], row["sentence"]
+
+    assert finding()[0] == "ok"
+    delivery(desk, "edl_1", "good")
+    desk.sql("UPDATE anchorhold.event_delivery SET api_version = '2020-08-27'")
+    level, sentence = finding()
+    assert (level, "sends API version 2020-08-27, not 2026-10-28.endive" in sentence) == (
+        "warning",
+        True,
+    )
+    delivery(desk, "edl_2", "good")
+    desk.sql(
+        "UPDATE anchorhold.event_delivery SET api_version = %s WHERE id = 'edl_2'", API_VERSION
+    )
+    assert finding()[0] == "ok"

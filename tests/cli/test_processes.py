@@ -139,7 +139,7 @@ UNSAFE = {"fsync is off", "full_page_writes is off"}
 def test_a_doctor_says_of_each_check_how_it_went(desk: Desk) -> None:
     ran = desk.run("doctor", "-o", "table")
     assert ran.code == 6
-    assert ran.lines[-1] == "13 checks, 2 findings"
+    assert ran.lines[-1] == "14 checks, 2 findings"
     assert any(line.endswith(f"account {ACCOUNT}") for line in ran.lines)
     data = desk.run("doctor", "-o", "json").json()
     assert data["healthy"] is False

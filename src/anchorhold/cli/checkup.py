@@ -16,15 +16,18 @@ from anchorhold.app import App, database, open_app, operator_actor
 from anchorhold.cli.connecting import accepted, is_live, owner_of
 from anchorhold.cli.scopes import named
 from anchorhold.cli.session import load_settings
+from anchorhold.domain.event_delivery import Verdict
 from anchorhold.domain.refusals import Code, Refusal
 from anchorhold.domain.scope import Scope
 from anchorhold.domain.timing import RELATIONS, Timing
 from anchorhold.entropy import wall_clock
 from anchorhold.settings import STRIPE_API_BASE, Settings
-from anchorhold.store import accounts, metrics, migrate, recoveries
+from anchorhold.store import accounts, metrics, migrate, recoveries, views_events
 from anchorhold.store import db as databases
 from anchorhold.store.schema_health import faults
+from anchorhold.store.views_events import DeliveryFilter
 from anchorhold.store.vitals import Vitals, vitals
+from anchorhold.stripe.api import API_VERSION
 
 VERSION_MIN: Final = 15
 APART_MAX: Final = timedelta(seconds=2)
@@ -217,6 +220,7 @@ async def _stripe(settings: Settings) -> AsyncIterator[Finding]:
             yield await _whole(process, scope)
             found = await _key(process, scope)
             yield flags.get(scope, found) if found.level is Level.OK else found
+            yield await _endpoint(process, scope)
         if not scopes:
             yield await _setting_key(process)
 
@@ -270,6 +274,20 @@ async def _key(process: App, scope: Scope) -> Finding:
         said = f"live mode of {scope.account_id} goes to {process.wires.base}"
         return Finding(Level.WARNING, check, said, "Unset ANCHORHOLD_STRIPE_API_BASE.")
     return _ok(check, f"accepted for {named(scope)}: account {owner}")
+
+
+async def _endpoint(process: App, scope: Scope) -> Finding:
+    """In which API version Stripe's endpoint sends, by the last delivery that was believed."""
+    check, last = "webhooks", DeliveryFilter(Verdict.GOOD)
+    found = await views_events.deliveries(process.deps.db, scope, last, after=None, limit=1)
+    if not found:
+        return _ok(check, f"none came in for {named(scope)}; each tick reads Stripe's events")
+    version = found[0].api_version or "none"
+    if version != API_VERSION:
+        said = f"Stripe's endpoint of {named(scope)} sends API version {version}, not {API_VERSION}"
+        advice = "Its events are read all the same; make a new endpoint when you can."
+        return Finding(Level.WARNING, check, said, advice)
+    return _ok(check, f"{named(scope)} hears Stripe in API version {version}")
 
 
 async def _setting_key(process: App) -> Finding:

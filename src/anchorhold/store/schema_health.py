@@ -14,6 +14,7 @@ from anchorhold.store.migrate_sql import script
 _NAMED = re.compile(
     r"CREATE TABLE (?:anchorhold\.)?(\w+)|CREATE (?:UNIQUE )?INDEX (\w+)|CONSTRAINT (\w+)"
 )
+_DROPPED = re.compile(r"DROP INDEX (?:anchorhold\.)?(\w+)")
 
 _THERE: LiteralString = """
     SELECT relname FROM pg_class WHERE relnamespace = 'anchorhold'::regnamespace
@@ -47,6 +48,8 @@ def faults(connection: Connection[tuple[Any, ...]]) -> list[str]:
 
 
 def _names() -> list[str]:
-    """Every table, index and named constraint that the migrations make, in their order."""
-    found = (next(filter(None, match.groups())) for match in _NAMED.finditer(script()))
-    return list(dict.fromkeys(found))
+    """Every table, index and named constraint that the migrations leave, in their order."""
+    text = script()
+    found = (next(filter(None, match.groups())) for match in _NAMED.finditer(text))
+    dropped = set(_DROPPED.findall(text))
+    return [name for name in dict.fromkeys(found) if name not in dropped]
