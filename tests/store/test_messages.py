@@ -109,6 +109,23 @@ async def test_a_dispute_says_how_it_stands(
     assert message.data["payment_status"] == ("failed" if dispute == "lost" else "succeeded")
 
 
+async def test_dunning_tells_of_each_step_and_of_its_end(scene: Scene) -> None:
+    await endpoint(scene)
+    await scene.due()
+    for what, detail in (("step", '{"number": 1}'), ("finished", '{"outcome": "paid"}')):
+        scene.sql(
+            "INSERT INTO anchorhold.journal (account_id, livemode, invoice_id, actor, what, detail)"
+            f" SELECT account_id, livemode, id, 'test', 'dunning.{what}',"
+            f" '{detail}'::jsonb || jsonb_build_object('run_id', 'dun_1') FROM anchorhold.invoice"
+        )
+    await messages.make(scene.db, OURS, limit=9)
+    said = [
+        (row.type, row.data["dunning_run_id"], row.data.get("dunning_outcome"))
+        for row in await messages.take(scene.db, OURS, limit=9)
+    ]
+    assert said == [("dunning.step", "dun_1", None), ("dunning.finished", "dun_1", "paid")]
+
+
 async def test_an_endpoint_hears_of_its_types_only(scene: Scene) -> None:
     await endpoint(scene, "https://example.com/paid", "invoice.paid")
     await endpoint(scene, "https://example.com/void", "invoice.voided")

@@ -44,6 +44,8 @@ TYPES: Final = (
          "the customer's bank asks or wants it back; nothing is lost yet"),
     Type("payment.dispute_closed", frozenset({"dispute.won", "dispute.lost", "dispute.closed"}),
          "the bank decided; after a lost one, or a returned debit, the invoice is owed again"),
+    Type("dunning.step", frozenset({"dunning.step"}), "a failed charge was tried again, or not"),
+    Type("dunning.finished", frozenset({"dunning.finished"}), "it is tried no more"),
     Type("collection.blocked", frozenset({"collection.blocked"}),
          "Stripe refused the set-up; somebody has to mend it"),
 )

@@ -29,7 +29,8 @@ WITH picked AS MATERIALIZED (
                          AND e.deleted_at IS NULL)
        AND j.what IN (
            'attempt.failed', 'attempt.processing', 'collection.blocked', 'dispute.closed',
-           'dispute.inquiry', 'dispute.lost', 'dispute.open', 'dispute.won',
+           'dispute.inquiry', 'dispute.lost', 'dispute.open', 'dispute.won', 'dunning.finished',
+           'dunning.step',
            'following.began', 'following.ended', 'invoice.amended', 'invoice.opened',
            'invoice.paid_elsewhere', 'invoice.void', 'invoice.write_off',
            'payment.duplicate', 'payment.overpaid', 'payment.paid', 'payment.short',
@@ -58,7 +59,8 @@ WITH picked AS MATERIALIZED (
                'stripe_intent_id', t.detail->>'stripe_intent_id',
                'decline_code', t.detail->'decline'->>'decline_code',
                'payment_id', t.detail->>'payment_id', 'refund_id', t.detail->>'refund_id',
-               'dispute_id', t.detail->>'dispute_id',
+               'dispute_id', t.detail->>'dispute_id', 'dunning_run_id', t.detail->>'run_id',
+               'dunning_outcome', t.detail->>'outcome',
                'dispute', CASE WHEN t.detail ? 'dispute_id' THEN split_part(t.what, '.', 2) END,
                'amount', CASE WHEN t.detail ?| '{refund_id,dispute_id}'
                               THEN t.detail->'amount' END)), t.at

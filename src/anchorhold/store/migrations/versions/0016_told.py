@@ -1,4 +1,4 @@
-"""Others are told of refunds and disputes too."""
+"""Others are told of refunds, disputes and dunning too."""
 
 from alembic import op
 
@@ -10,16 +10,16 @@ DROP INDEX anchorhold.journal_untold;
 CREATE INDEX journal_untold ON anchorhold.journal (account_id, livemode, entry)
     WHERE NOT told AND what IN (
         'attempt.failed', 'attempt.processing', 'collection.blocked', 'dispute.closed',
-        'dispute.inquiry', 'dispute.lost', 'dispute.open', 'dispute.won', 'following.began',
-        'following.ended', 'invoice.amended', 'invoice.opened', 'invoice.paid_elsewhere',
-        'invoice.void', 'invoice.write_off', 'payment.duplicate', 'payment.overpaid',
-        'payment.paid', 'payment.short', 'payment.voided', 'refund.canceled', 'refund.failed',
-        'refund.not_made', 'refund.refused', 'refund.succeeded');
+        'dispute.inquiry', 'dispute.lost', 'dispute.open', 'dispute.won', 'dunning.finished',
+        'dunning.step', 'following.began', 'following.ended', 'invoice.amended',
+        'invoice.opened', 'invoice.paid_elsewhere', 'invoice.void', 'invoice.write_off',
+        'payment.duplicate', 'payment.overpaid', 'payment.paid', 'payment.short', 'payment.voided',
+        'refund.canceled', 'refund.failed', 'refund.not_made', 'refund.refused', 'refund.succeeded');
 UPDATE anchorhold.journal SET told = true
  WHERE NOT told AND what IN (
         'dispute.closed', 'dispute.inquiry', 'dispute.lost', 'dispute.open', 'dispute.won',
-        'refund.canceled', 'refund.failed', 'refund.not_made', 'refund.refused',
-        'refund.succeeded');
+        'dunning.finished', 'dunning.step', 'refund.canceled', 'refund.failed',
+        'refund.not_made', 'refund.refused', 'refund.succeeded');
 """
 
 
