@@ -19,6 +19,7 @@ from anchorhold.domain.notices import about
 from anchorhold.domain.refund import standing
 from anchorhold.domain.timing import Timing
 from anchorhold.store.accounts import Account
+from anchorhold.store.api_keys import KeyRow
 from anchorhold.store.endpoints import Endpoint
 from anchorhold.store.views_attempts import AttemptView
 from anchorhold.store.views_customers import CustomerView
@@ -32,7 +33,7 @@ from anchorhold.store.views_webhooks import DeliveryView
 
 Object = dict[str, object]
 
-_HOLD: Final = frozenset(
+HELD: Final = frozenset(
     {
         "hold", "hold_until", "hold_attempt", "hold_attempt_kind", "hold_attempt_state",
         "hold_charge_mode",
@@ -46,7 +47,7 @@ def invoice(view: InvoiceView, timing: Timing) -> Object:
     """An invoice."""
     return {
         "object": "invoice",
-        **columns(view, without=_HOLD),
+        **columns(view, without=HELD),
         "amount_remaining": view.amount_due - view.amount_paid,
         "hold": _hold(view, timing),
         "display": display(
@@ -161,6 +162,11 @@ def notice(view: NoticeView) -> Object:
     row = about(view.code)
     told = {"weight": row.weight.value, "happened": row.happened, "to_do": row.to_do}
     return {"object": "notice", **columns(view), **told}
+
+
+def key(view: KeyRow) -> Object:
+    """A key of the API; the key itself is shown once, elsewhere."""
+    return {"object": "api_key", **columns(view)}
 
 
 def account(view: Account) -> Object:

@@ -10,7 +10,7 @@ from anchorhold.domain.refusal_kinds import Coded
 from anchorhold.domain.refusals import CODES, Code, Exit, Kind, Refusal
 
 ALLOWED = {
-    "invalid_request_error": {400},
+    "invalid_request_error": {400, 405},
     "authentication_error": {401},
     "card_error": {402},
     "permission_error": {403},
@@ -19,7 +19,7 @@ ALLOWED = {
     "idempotency_error": {409, 422},
     "rate_limit_error": {429},
     "provider_error": {503},
-    "api_error": {500, 503},
+    "api_error": {500, 503, 504},
 }
 """Error types and the statuses that each may have."""
 

@@ -35,7 +35,7 @@ from anchorhold.store import credits as credit
 from anchorhold.store.db import Db
 from anchorhold.store.views_events import DeliveryFilter
 from anchorhold.store.views_invoices import InvoiceFilter, Lanes
-from tests.store import billing, dunned, lost, news, paging
+from tests.store import asking, billing, dunned, lost, news, paging
 
 INVOICE = InvoiceId("inv_" + "1".rjust(26, "0"))
 PI = "pi_" + "1".rjust(26, "0")
@@ -152,11 +152,13 @@ READS = (
     *(_read(*row) for row in billing.READS),
     *(_read(*row) for row in dunned.READS),
     *(_read(*row) for row in paging.READS),
+    *(_read(*row) for row in asking.READS),
 )
 """Every scoped read. A function of the store that reads and is not here fails a test."""
 # fmt: on
 
 UNSCOPED = {
+    "api_keys.find": "a key says whose it is: it is looked up before anybody is known",
     "accounts.all_accounts": "an operator's list of all accounts",
     "accounts.scopes": "whom a worker works for",
     "checks.now": "the clock",

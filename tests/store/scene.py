@@ -117,7 +117,7 @@ TABLES = (
     "notice", "journal", "tick", "dunning_policy", "dunning_assignment", "dunning_run",
     "dunning_step", "event", "event_cursor", "refund", "recovery", "price",
     "subscription", "subscription_item", "subscription_entry", "invoice_number", "invoice_line",
-    "page_link",
+    "page_link", "api_key", "idempotent_request",
 )  # fmt: skip
 
 

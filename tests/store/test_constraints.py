@@ -9,7 +9,7 @@ from psycopg import errors
 
 from anchorhold.domain.payment import Source
 from anchorhold.store import payments, refunds
-from tests.store import billing, dunned, lost, news, paging
+from tests.store import asking, billing, dunned, lost, news, paging
 from tests.store.catalogue import rules
 from tests.store.scene import ACTOR, OURS, Scene, success
 
@@ -276,6 +276,7 @@ ILLEGAL: Mapping[str, tuple[str, ...]] = {
     **billing.ILLEGAL,
     **dunned.ILLEGAL,
     **paging.ILLEGAL,
+    **asking.ILLEGAL,
 }  # fmt: skip
 """For each rule, the statements that it refuses."""
 

@@ -12,6 +12,7 @@ from anchorhold.domain import event_delivery
 from anchorhold.domain.access import Action
 from anchorhold.domain.account import AfterPresumedNone, ChargeMode, SweepMode
 from anchorhold.domain.answer import IntentStatus
+from anchorhold.domain.api_key import KeyKind
 from anchorhold.domain.attempt import CLAIMS_FROM, AttemptKind, AttemptState, Cause
 from anchorhold.domain.closing import Act, FinalAction
 from anchorhold.domain.disputes import Dispute
@@ -37,6 +38,7 @@ COLUMNS: dict[tuple[str, str], set[str]] = {
     ("invoice", "collection"): set(Collection),
     ("invoice", "blocked_reason"): set(BlockedReason),
     ("intent", "state"): set(IntentState),
+    ("api_key", "kind"): set(KeyKind),
     ("attempt", "kind"): set(AttemptKind),
     ("attempt", "state"): set(AttemptState),
     ("attempt", "cause"): set(Cause),

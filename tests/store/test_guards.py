@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from tests.store import billing, direct, dunned, paging, telling
+from tests.store import asking, billing, direct, dunned, paging, telling
 from tests.store.scene import OURS, Scene
 from tests.store.writes import WRITES
 
@@ -106,7 +106,7 @@ REFUND = {
 NOTICE = {
     "the notice was resolved": "resolved_at = now(), resolved_by = 'x', resolution = 'x'",
 }
-MOVED = {**telling.MOVED, **billing.MOVED, **dunned.MOVED, **paging.MOVED} | {
+MOVED = {**telling.MOVED, **billing.MOVED, **dunned.MOVED, **paging.MOVED, **asking.MOVED} | {
     sentence: f"UPDATE anchorhold.{table} SET {changes}"
     for table, sentences in (
         ("invoice", INVOICE),
@@ -157,6 +157,7 @@ GUARDS: Mapping[str, tuple[str, ...]] = {
     **billing.GUARDS,
     **dunned.GUARDS,
     **paging.GUARDS,
+    **asking.GUARDS,
     "accounts.refuse": ("the mode's key was refused", "the mode has another key"),
     "accounts.accept": ("the mode's key was accepted", "the mode has another key"),
     "holds.claim": CLAIM,
@@ -191,6 +192,17 @@ GUARDS: Mapping[str, tuple[str, ...]] = {
         "it is held",
         "its last charge was declined",
         "Stripe refused its set-up",
+        "the customer is of another account at Stripe",
+    ),
+    "customer_news.mended": (
+        "it was written off",
+        "it is held",
+        "Stripe refused its set-up",
+        "the customer was refused",
+        "the customer is of another account at Stripe",
+    ),
+    "customer_news.gone": (
+        "the customer was refused",
         "the customer is of another account at Stripe",
     ),
     "disputes.record": ("the payment's dispute is lost",),
@@ -392,6 +404,7 @@ UNCONDITIONAL = {
     **billing.UNCONDITIONAL,
     **dunned.UNCONDITIONAL,
     **paging.UNCONDITIONAL,
+    **asking.UNCONDITIONAL,
     "accounts.connect": "the newest key is the mode's",
     "accounts.set_modes": "the newest choice is the account's",
     "accounts.create": "held by the names' and ids' uniqueness",

@@ -38,6 +38,7 @@ from anchorhold.store import (
     blocked,
     checks,
     closes,
+    customer_news,
     customers,
     event_cursors,
     event_deliveries,
@@ -76,7 +77,7 @@ from anchorhold.store.views_events import DeliveryFilter
 from anchorhold.store.views_invoices import InvoiceFilter
 from anchorhold.store.watches import Watched
 from tests import database as databases
-from tests.store import billing, closing, direct, dunned, lost, million, news, paging
+from tests.store import asking, billing, closing, direct, dunned, lost, million, news, paging
 from tests.store.explain import ALONE, GENERIC, ExplainDb
 from tests.store.million import number
 from tests.store.scene import ACTOR, DECLINE, NO_TRACE, OURS, success
@@ -176,6 +177,11 @@ NEWS = (
         db, OURS, AttemptId(f"att_{number('watched', 1)}"), THE_DECLINE, rule="N2", actor=ACTOR)),
     Case("blocked.missed", 60, lambda db, _: blocked.missed(
         db, OURS, limit=LIMIT, actor=ACTOR), finds=False),
+    Case("customer_news.mended", 100, lambda db, _: customer_news.mended(
+        db, OURS, stripe_account="acct_1", stripe_customer="cus_stripe1", since=LONG_AGO,
+        rule="N7", actor=ACTOR), finds=False),
+    Case("customer_news.gone", 100, lambda db, _: customer_news.gone(
+        db, OURS, stripe_account="acct_1", stripe_customer="cus_stripe1", rule="N8", actor=ACTOR)),
     Case("disputes.record", 60, lambda db, _: news.dispute(db, OURS, PAID)),
     Case("event_cursors.begin", 60, lambda db, _: event_cursors.begin(db, OURS, "acct_1")),
     Case("event_cursors.advance", 60, lambda db, _: event_cursors.advance(
@@ -229,6 +235,7 @@ CASES = (
     *(Case(*row) for row in billing.cases(LIMIT)),
     *(Case(*row) for row in dunned.cases(LIMIT, inv)),
     *(Case(*row) for row in paging.cases(inv)),
+    *(Case(*row) for row in asking.cases(inv)),
     Case("holds.claim_due", 2500, lambda db, _: holds.claim_due(
         db, OURS, TIMING, limit=LIMIT, actor=ACTOR)),
     Case("holds.claim", 60, lambda db, _: holds.claim(
@@ -410,7 +417,7 @@ TOTALS = {
 }
 """A total reads every row that it counts. Only a person's table shows one, once."""
 
-SMALL = {
+SMALL = asking.SMALL | {
     "prices.create",
     "prices.named",
     "prices.page",

@@ -10,7 +10,7 @@ from psycopg import errors
 from anchorhold.domain.payment import Source
 from anchorhold.domain.scope import Scope
 from anchorhold.store import payments
-from tests.store import billing, direct, dunned, news, paging, telling
+from tests.store import asking, billing, direct, dunned, news, paging, telling
 from tests.store.reads import READS, UNSCOPED, Read
 from tests.store.scene import ACTOR, OURS, STRANGERS, Scene, success
 from tests.store.statements import statements
@@ -112,3 +112,4 @@ async def everything(scene: Scene) -> None:
     await billing.everything(scene)
     await dunned.everything(scene)
     await paging.everything(scene)
+    await asking.everything(scene)

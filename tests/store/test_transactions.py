@@ -160,6 +160,7 @@ WATCHED = (
     "webhook_try", "signing_secret", "event_delivery", "dunning_policy", "dunning_assignment",
     "dunning_run", "dunning_step", "price", "subscription",
     "subscription_item", "subscription_entry", "invoice_number", "invoice_line", "page_link",
+    "api_key", "idempotent_request",
 )  # fmt: skip
 
 

@@ -35,7 +35,7 @@ from anchorhold.store import (
 from anchorhold.store.accounts import NewConnection
 from anchorhold.store.db import Db
 from anchorhold.store.invoices import NewInvoice
-from tests.store import billing, closing, direct, dunned, lost, news, paging, telling
+from tests.store import asking, billing, closing, direct, dunned, lost, news, paging, telling
 from tests.store.scene import (
     ACTOR,
     DECLINE,
@@ -242,6 +242,10 @@ WRITES = (
           untold=NO_INVOICE),
     Write("customers.refuse", lambda scene: scene.customers(), _refuse_customer,
           "collection.blocked"),
+    Write("customer_news.mended", news.asking,
+          lambda db, scope, scene, state: news.mended(db, scope), "collection.unblocked", won=bool),
+    Write("customer_news.gone", lambda scene: scene.due(),
+          lambda db, scope, scene, state: news.gone(db, scope), "collection.blocked"),
     Write("attempts.late_decline", lambda scene: scene.superseded(),
           lambda db, scope, scene, claims: attempts.late_decline(
               db, replace(claims[0].token, scope=scope), DECLINE, actor=ACTOR),
@@ -373,6 +377,7 @@ WRITES = (
     *(Write(**row) for row in billing.WRITES),
     *(Write(**row) for row in dunned.WRITES),
     *(Write(**row) for row in paging.WRITES),
+    *(Write(**row) for row in asking.WRITES),
     *(Write(**row, wins=Wins.BOTH) for row in paging.STAMPS),
     *(Write(**row, wins=Wins.SHARED) for row in dunned.SHARED),
     *(Write(**row, wins=Wins.BOTH) for row in dunned.STAMPS),

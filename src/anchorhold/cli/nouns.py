@@ -46,6 +46,7 @@ NOUNS: Final = (
     Noun("webhook", "What we tell others: endpoints and deliveries."),
     Noun("notice", "What needs a person: list, show, resolve."),
     Noun("event", "What Stripe told, and what it did here."),
+    Noun("key", "Keys of the API: create, list, rotate, revoke."),
     Noun("rules", "The tables by which everything is decided."),
 )
 

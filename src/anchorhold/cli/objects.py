@@ -1,183 +1,43 @@
-"""What is printed as JSON: the API's objects, with its field names.
+"""The objects of `anchorhold.objects`, and those that only the command line prints as yet."""
 
-Amounts are whole minor units; `display` has each of them for people. Times are UTC with `Z`.
-"""
+from anchorhold.objects import (
+    Object,
+    account,
+    alarm,
+    attempt,
+    columns,
+    customer,
+    delivery,
+    display,
+    endpoint,
+    entry,
+    event,
+    event_delivery,
+    hold,
+    invoice,
+    notice,
+    payment,
+    plain,
+    refund,
+)
 
-from collections.abc import Iterable, Mapping
-from dataclasses import fields, is_dataclass
-from datetime import UTC, datetime
-from enum import Enum
-from typing import Any, Final
-
-from anchorhold.cli import words
-from anchorhold.domain.alarms import Overdue, overdue
-from anchorhold.domain.notices import about
-from anchorhold.domain.refund import standing
-from anchorhold.domain.timing import Timing
-from anchorhold.store.accounts import Account
-from anchorhold.store.endpoints import Endpoint
-from anchorhold.store.views_attempts import AttemptView
-from anchorhold.store.views_customers import CustomerView
-from anchorhold.store.views_events import EventDeliveryRow, EventRow
-from anchorhold.store.views_invoices import InvoiceView
-from anchorhold.store.views_journal import JournalEntry
-from anchorhold.store.views_notices import NoticeView
-from anchorhold.store.views_payments import PaymentView
-from anchorhold.store.views_refunds import RefundRowView
-from anchorhold.store.views_webhooks import DeliveryView
-
-Object = dict[str, object]
-
-_HOLD: Final = frozenset(
-    {
-        "hold", "hold_until", "hold_attempt", "hold_attempt_kind", "hold_attempt_state",
-        "hold_charge_mode",
-        "hold_actor", "held_since", "provider_synced_at", "followed_at", "now",
-    }
-)  # fmt: skip
-"""Columns that an invoice shows inside `hold`."""
-
-
-def invoice(view: InvoiceView, timing: Timing) -> Object:
-    """An invoice."""
-    return {
-        "object": "invoice",
-        **_columns(view, without=_HOLD),
-        "amount_remaining": view.amount_due - view.amount_paid,
-        "hold": _hold(view, timing),
-        "display": _display(
-            view.currency,
-            amount_due=view.amount_due,
-            amount_paid=view.amount_paid,
-            amount_remaining=view.amount_due - view.amount_paid,
-        ),
-    }
-
-
-def hold(view: InvoiceView, timing: Timing) -> Object:
-    """The hold of an invoice as an object of its own; its id is the invoice's."""
-    return {
-        "object": "hold",
-        "id": view.id,
-        "account_id": view.account_id,
-        "livemode": view.livemode,
-        "invoice_id": view.id,
-        "status": view.status.value,
-        "payment_status": view.payment_status.value,
-        "currency": view.currency,
-        "amount_remaining": view.amount_due - view.amount_paid,
-        **_hold(view, timing),
-        "intent_id": view.followed_intent_id or view.intent_id,
-        "display": _display(view.currency, amount_remaining=view.amount_due - view.amount_paid),
-    }
-
-
-def _hold(view: InvoiceView, timing: Timing) -> Object:
-    return {
-        "state": view.hold.value,
-        "since": plain(view.held_since or view.followed_at),
-        "until": plain(view.hold_until),
-        "next_check_at": plain(words.next_check(view, timing)),
-        "asked_at": plain(view.provider_synced_at),
-        "attempt_id": view.hold_attempt,
-        "attempt_state": plain(view.hold_attempt_state),
-        "kind": plain(view.hold_attempt_kind),
-        "actor": view.hold_actor,
-        "overdue": plain(alarm(view, timing)),
-    }
-
-
-def alarm(view: InvoiceView, timing: Timing) -> Overdue | None:
-    """Which alarm the invoice's hold raises, or None."""
-    if view.hold_until is None:
-        return None
-    return overdue(view.hold, (view.now - view.hold_until).total_seconds(), timing)
-
-
-def attempt(view: AttemptView) -> Object:
-    """An attempt."""
-    display = _display(view.currency, amount=view.amount)
-    return {"object": "attempt", **_columns(view), "display": display}
-
-
-def payment(view: PaymentView) -> Object:
-    """A payment."""
-    display = _display(view.currency, amount=view.amount, amount_refunded=view.amount_refunded)
-    status = standing(view.amount, view.amount_refunded, view.dispute).value
-    return {"object": "payment", **_columns(view), "status": status, "display": display}
-
-
-def refund(view: RefundRowView) -> Object:
-    """A refund."""
-    display = _display(view.currency, amount=view.amount)
-    return {"object": "refund", **_columns(view), "display": display}
-
-
-def event(view: EventRow) -> Object:
-    """An event of Stripe's."""
-    return {"object": "event", **_columns(view)}
-
-
-def event_delivery(view: EventDeliveryRow) -> Object:
-    """A delivery of an event of Stripe's, as it came in."""
-    return {"object": "event_delivery", **_columns(view)}
-
-
-def endpoint(view: Endpoint) -> Object:
-    """An endpoint of somebody's; its secret is shown once, elsewhere."""
-    return {"object": "webhook_endpoint", **_columns(view)}
-
-
-def delivery(view: DeliveryView) -> Object:
-    """One message on its way to one endpoint."""
-    return {"object": "webhook_delivery", **_columns(view)}
-
-
-def customer(view: CustomerView) -> Object:
-    """A customer."""
-    return {"object": "customer", **_columns(view)}
-
-
-def notice(view: NoticeView) -> Object:
-    """A notice, in our own words."""
-    row = about(view.code)
-    told = {"weight": row.weight.value, "happened": row.happened, "to_do": row.to_do}
-    return {"object": "notice", **_columns(view), **told}
-
-
-def account(view: Account) -> Object:
-    """An account in one mode."""
-    return {"object": "account", **_columns(view)}
-
-
-def entry(row: JournalEntry, sentence: str) -> Object:
-    """One line of a story: the row of the journal, and what people read."""
-    return {"object": "journal_entry", "id": row.entry, **_columns(row), "sentence": sentence}
-
-
-def plain(value: object) -> Any:
-    """A value as JSON has it."""
-    match value:
-        case datetime():
-            return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
-        case Enum():
-            return value.value
-        case Mapping():
-            return {str(key): plain(item) for key, item in value.items()}
-        case str() | int() | None:
-            return value
-        case Iterable():
-            return [plain(item) for item in value]
-        case _:
-            return value
-
-
-def _columns(view: object, *, without: frozenset[str] = frozenset()) -> Object:
-    if not is_dataclass(view):
-        raise TypeError("a row of a view is a dataclass")
-    names = [field.name for field in fields(view) if field.name not in without]
-    return {name: plain(getattr(view, name)) for name in names}
-
-
-def _display(currency: str, **amounts: int) -> dict[str, str]:
-    return {name: words.money(amount, currency) for name, amount in amounts.items()}
+__all__ = [
+    "Object",
+    "account",
+    "alarm",
+    "attempt",
+    "columns",
+    "customer",
+    "delivery",
+    "display",
+    "endpoint",
+    "entry",
+    "event",
+    "event_delivery",
+    "hold",
+    "invoice",
+    "notice",
+    "payment",
+    "plain",
+    "refund",
+]

@@ -36,5 +36,5 @@ async def serve(call: Call) -> None:
             text = metrics.exposition(process, meters).text
             with stop.on_signals():
                 async with bell(process) as workers, metrics.served(process, text, apart):
-                    web = site(process, workers.ring, None if apart else text)
+                    web = site(process, workers.ring, None if apart else text, workers.due)
                     await first_of(serving.serve(web, listener), stop.wait())

@@ -85,7 +85,7 @@ async def up(
         stop = Stop()
         with stop.on_signals():
             workers = await stack.enter_async_context(bell(process))
-            web = site(process, workers.ring, None if apart else text)
+            web = site(process, workers.ring, None if apart else text, workers.due)
             async with (
                 beside(serving.serve(web, listener), ended=stop.request),
                 metrics.served(process, text, apart),

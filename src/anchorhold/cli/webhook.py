@@ -14,11 +14,12 @@ from anchorhold.cli.output import Column, Listing, line, say, show_list, show_on
 from anchorhold.cli.session import Session, session
 from anchorhold.domain.ids import DELIVERY, ENDPOINT, DeliveryId
 from anchorhold.domain.refusals import Refusal, WebhookCode
-from anchorhold.domain.webhook import TYPES, DeliveryState, read
+from anchorhold.domain.webhook import DeliveryState, read
 from anchorhold.postman import SigningPostman, place_of_secret
 from anchorhold.store import endpoints, messages
 from anchorhold.store.endpoints import Endpoint
 from anchorhold.webhooks import signing
+from anchorhold.webhooks.asked import require_types, require_url
 from anchorhold.webhooks.sender import Sender
 
 app = noun(
@@ -48,8 +49,8 @@ async def add(
 ) -> None:
     """Tell an endpoint of what happens from now on; its signing secret is shown once."""
     wanted = tuple(dict.fromkeys(types or ()))
-    _require_types(wanted)
-    _require_url(url, livemode=call.livemode)
+    require_types(wanted)
+    require_url(url, livemode=call.livemode)
     async with session(call) as desk:
         secret = signing.new_secret()
         (new,) = desk.db.new_ids(ENDPOINT, 1)
@@ -259,20 +260,6 @@ async def _the_endpoint(desk: Session, asked: str) -> Endpoint:
         if asked in (row.id, row.url):
             return row
     raise Refusal(WebhookCode.ENDPOINT_NOT_FOUND, id=asked)
-
-
-def _require_types(wanted: tuple[str, ...]) -> None:
-    known = [row.name for row in TYPES]
-    for name in wanted:
-        if name not in known:
-            raise Refusal(WebhookCode.MESSAGE_TYPE_UNKNOWN, type=name, known=", ".join(known))
-
-
-def _require_url(url: str, *, livemode: bool) -> None:
-    """An address that messages can be posted to; of live mode only over TLS."""
-    scheme = url.partition("://")[0]
-    if scheme != "https" and (livemode or scheme != "http"):
-        raise Refusal(WebhookCode.ENDPOINT_URL_INVALID, url=url)
 
 
 def _show(call: Call, desk: Session, row: Endpoint, secret: str | None) -> None:

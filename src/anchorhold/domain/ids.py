@@ -92,6 +92,7 @@ DUNNING_POLICY: Final = IdKind("dpo", DunningPolicyId)
 DUNNING_RUN: Final = IdKind("dun", DunningRunId)
 PRICE: Final = IdKind("pri", PriceId)
 SUBSCRIPTION: Final = IdKind("sub", SubscriptionId)
+KEY: Final = IdKind("key", KeyId)
 
 KINDS: Final = (
     ACCOUNT,

@@ -10,6 +10,7 @@ from enum import unique
 from types import MappingProxyType
 from typing import Final
 
+from anchorhold.domain.api_refusals import ApiCode
 from anchorhold.domain.billing_refusals import BillingCode
 from anchorhold.domain.dunning_refusals import DunningCode
 from anchorhold.domain.page_refusals import PageCode
@@ -369,7 +370,7 @@ class Code(Coded):
     )
 
 
-CODES: Final = (*Code, *WebhookCode, *BillingCode, *PageCode, *DunningCode)
+CODES: Final = (*Code, *ApiCode, *WebhookCode, *BillingCode, *DunningCode, *PageCode)
 """Every refusal there is."""
 
 

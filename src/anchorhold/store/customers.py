@@ -29,6 +29,35 @@ class Unready:
     key_number: int
 
 
+async def create(
+    db: Db,
+    scope: Scope,
+    customer_id: CustomerId,
+    *,
+    reference: str,
+    email: str | None,
+    payment_method: str | None,
+) -> CustomerId | None:
+    """The customer is known under this reference; None when somebody has it or the id."""
+    row = await db.one(
+        """
+        INSERT INTO anchorhold.customer
+               (account_id, livemode, id, reference, email, payment_method)
+        VALUES (%(account_id)s, %(livemode)s, %(customer_id)s, %(reference)s, %(email)s,
+                %(payment_method)s)
+        ON CONFLICT DO NOTHING
+        RETURNING id
+        """,
+        str,
+        **scope.params,
+        customer_id=customer_id,
+        reference=reference,
+        email=email,
+        payment_method=payment_method,
+    )
+    return CustomerId(row) if row else None
+
+
 async def begin(
     db: Db,
     scope: Scope,

@@ -82,6 +82,13 @@ SELECT count(*)
 """
 
 
+async def one(db: Db, scope: Scope, attempt_id: str) -> AttemptView | None:
+    """The attempt of this id, or None."""
+    return await db.one(
+        _PAGE + " AND a.id = %(attempt_id)s", AttemptView, **scope.params, attempt_id=attempt_id
+    )
+
+
 async def count(
     db: Db, scope: Scope, *, state: AttemptState | None, invoice_id: InvoiceId | None
 ) -> int:

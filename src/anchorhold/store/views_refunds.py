@@ -27,6 +27,22 @@ class RefundRowView:
     ended_at: datetime | None
 
 
+async def one(db: Db, scope: Scope, refund_id: RefundId) -> RefundRowView | None:
+    """The refund of this id, or None."""
+    return await db.one(
+        """
+        SELECT r.id, r.payment_id, r.invoice_id, r.stripe_refund_id, r.amount, r.currency,
+               r.state, r.actor, r.reason, r.error, r.created_at, r.ended_at
+          FROM anchorhold.refund r
+         WHERE r.account_id = %(account_id)s AND r.livemode = %(livemode)s
+           AND r.id = %(refund_id)s
+        """,
+        RefundRowView,
+        **scope.params,
+        refund_id=refund_id,
+    )
+
+
 async def of_payment(db: Db, scope: Scope, payment_id: PaymentId) -> list[RefundRowView]:
     """All refunds of a payment, oldest first."""
     return await db.all(

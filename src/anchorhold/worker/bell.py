@@ -31,6 +31,13 @@ class Bell:
         if scope not in self._ringing:
             self._ringing[scope] = asyncio.create_task(self._ring(scope))
 
+    async def due(self, scope: Scope) -> None:
+        """A worker looks for what can be prepared and charged; else the next tick does."""
+        try:
+            await self._wake.collect(scope)
+        except ConnectorException as error:
+            self._log.error("bell.unheard", account=scope.account_id, reason=str(error))
+
     async def _ring(self, scope: Scope) -> None:
         await asyncio.sleep(MOMENT_S)
         del self._ringing[scope]
