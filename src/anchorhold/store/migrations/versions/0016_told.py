@@ -14,7 +14,8 @@ CREATE INDEX journal_untold ON anchorhold.journal (account_id, livemode, entry)
         'dunning.step', 'following.began', 'following.ended', 'invoice.amended',
         'invoice.opened', 'invoice.paid_elsewhere', 'invoice.void', 'invoice.write_off',
         'payment.duplicate', 'payment.overpaid', 'payment.paid', 'payment.short', 'payment.voided',
-        'refund.canceled', 'refund.failed', 'refund.not_made', 'refund.refused', 'refund.succeeded');
+        'refund.canceled', 'refund.failed', 'refund.not_made', 'refund.refused',
+        'refund.succeeded');
 UPDATE anchorhold.journal SET told = true
  WHERE NOT told AND what IN (
         'dispute.closed', 'dispute.inquiry', 'dispute.lost', 'dispute.open', 'dispute.won',
