@@ -45,6 +45,9 @@ def test_a_subscription_is_billed_at_once_and_paid_by_the_next_worker(shop: Desk
     assert shop.run("worker", "--once").code == 0
     (invoice,) = shop.run("invoice", "list", "-o", "json").json()["data"]
     assert (invoice["status"], invoice["amount_due"]) == ("paid", 3100)
+    assert (invoice["number"], invoice["subscription_id"][:4]) == (1, "sub_")
+    shown = shop.table("invoice", "show", invoice["id"])
+    assert {"Number      1", "Line        1 x plan  31.00 EUR"} <= set(shown)
     screen = shop.table("subscription", "show", "acme-plan")
     assert "active" in screen[0]
     assert any(row.startswith("Costs       31.00 EUR every month, in advance") for row in screen)

@@ -7,7 +7,7 @@ from anchorhold.cli import words
 from anchorhold.cli.objects import Object, plain
 from anchorhold.store.prices import PriceView
 from anchorhold.store.renewals import Bill
-from anchorhold.store.views_subscriptions import SubscriptionEntry, SubscriptionView
+from anchorhold.store.views_subscriptions import InvoiceLine, SubscriptionEntry, SubscriptionView
 
 _INSIDE = frozenset({"items", "now", "anchor", "next_number"})
 """Columns of a subscription that are said in another way, or nobody outside needs."""
@@ -72,6 +72,12 @@ def bill(view: SubscriptionView, one: Bill) -> Object:
         ],
         "display": {"amount": words.money(one.amount, view.currency)},
     }
+
+
+def invoice_line(row: InvoiceLine) -> Object:
+    """One line of an invoice."""
+    columns = {field.name: plain(getattr(row, field.name)) for field in fields(row)}
+    return {"object": "invoice_line", **columns}
 
 
 def bills(rows: Sequence[tuple[SubscriptionView, Bill]]) -> Object:

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from anchorhold.cli import (
+    billing_objects,
     collecting,
     ending,
     importing,
@@ -26,6 +27,7 @@ from anchorhold.domain.page_link import Locale
 from anchorhold.engine.repair import look_once
 from anchorhold.store import views_attempts, views_invoices, views_journal, views_payments
 from anchorhold.store.views_invoices import InvoiceFilter, InvoiceView
+from anchorhold.store.views_subscriptions import invoice_lines
 
 app = noun(
     "Import, show and collect invoices; tell one's story.",
@@ -141,10 +143,12 @@ async def show(call: Call, name: Name) -> None:
         payments = await views_payments.page(
             desk.db, desk.scope, invoice_id=invoice.id, after=None, limit=5
         )
+        lines = await invoice_lines(desk.db, desk.scope, invoice.id)
     data = objects.invoice(invoice, desk.timing)
+    data["lines"] = [billing_objects.invoice_line(row) for row in lines]
     data["attempts"] = [objects.attempt(row) for row in attempts]
     data["payments"] = [objects.payment(row) for row in payments]
-    show_one(call, invoice.id, data, lambda: show_screen(desk, invoice, attempts, payments))
+    show_one(call, invoice.id, data, lambda: show_screen(desk, invoice, lines, attempts, payments))
 
 
 @verb(app, "story", "anchorhold invoice story inv_…", "anchorhold invoice story R-1001 -o ndjson")

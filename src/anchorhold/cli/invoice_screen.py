@@ -10,6 +10,7 @@ from anchorhold.domain.invoice import Collection
 from anchorhold.store.views_attempts import AttemptView
 from anchorhold.store.views_invoices import InvoiceView
 from anchorhold.store.views_payments import PaymentView
+from anchorhold.store.views_subscriptions import InvoiceLine
 
 
 def head(invoice: InvoiceView) -> str:
@@ -21,14 +22,23 @@ def head(invoice: InvoiceView) -> str:
 def show_screen(
     desk: Session,
     invoice: InvoiceView,
+    lines: Sequence[InvoiceLine],
     attempts: Sequence[AttemptView],
     payments: Sequence[PaymentView],
 ) -> None:
-    """The invoice with its last attempts and payments."""
+    """The invoice with its lines, and its last attempts and payments."""
     when = desk.when
     print(head(invoice))
     line("Reference", invoice.reference)
     line("Customer", f"{invoice.customer_id}  {invoice.customer_reference}")
+    if invoice.number is not None:
+        line("Number", str(invoice.number))
+    if invoice.period_start and invoice.period_end:
+        period = f"{words.exact(invoice.period_start)} to {words.exact(invoice.period_end)}"
+        line("Period", f"{period} of {invoice.subscription_id}")
+    for row in lines:
+        amount = words.money(row.amount, invoice.currency)
+        line("Line", f"{row.quantity} x {row.description}  {amount}")
     paid = words.money(invoice.amount_paid, invoice.currency)
     line("Due", f"{when.at(invoice.due_at)}, {paid} paid")
     if invoice.hold is not HoldState.NONE:

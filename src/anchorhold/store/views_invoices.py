@@ -7,7 +7,7 @@ from datetime import datetime
 from anchorhold.domain.account import ChargeMode
 from anchorhold.domain.attempt import AttemptKind, AttemptState
 from anchorhold.domain.hold import HoldState
-from anchorhold.domain.ids import AccountId, AttemptId, CustomerId, InvoiceId
+from anchorhold.domain.ids import AccountId, AttemptId, CustomerId, InvoiceId, SubscriptionId
 from anchorhold.domain.invoice import BlockedReason, Collection, InvoiceStatus, PaymentStatus
 from anchorhold.domain.scope import Scope
 from anchorhold.store.conditions import given
@@ -48,6 +48,11 @@ class InvoiceView:
     next_attempt_at: datetime
     created_at: datetime
     paid_at: datetime | None
+    number: int | None
+    """Of those that were made here, in order and without gaps."""
+    subscription_id: SubscriptionId | None
+    period_start: datetime | None
+    period_end: datetime | None
     now: datetime
 
 
@@ -65,7 +70,8 @@ _SELECT = """
                a.state AS hold_attempt_state, a.charge_mode AS hold_charge_mode,
                a.actor AS hold_actor, a.claimed_at AS held_since,
                i.provider_synced_at, i.intent_id, i.followed_intent_id, i.followed_at,
-               i.due_at, i.next_attempt_at, i.created_at, i.paid_at, clock.now
+               i.due_at, i.next_attempt_at, i.created_at, i.paid_at,
+               i.number, i.subscription_id, i.period_start, i.period_end, clock.now
           FROM anchorhold.invoice i
          CROSS JOIN (SELECT anchorhold.now() AS now) clock
           JOIN anchorhold.customer c
