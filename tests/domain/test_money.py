@@ -54,11 +54,11 @@ def test_the_table_has_each_currency_once() -> None:
     assert len(TABLE) == 139
 
 
-def test_yen_have_no_minor_unit() -> None:
+def test_case_g1_yen_have_no_minor_unit() -> None:
     assert money("5000 jpy") == Money(5000, Currency("jpy"))
 
 
-def test_a_third_decimal_of_the_dinar_must_be_zero() -> None:
+def test_case_g2_a_third_decimal_of_the_dinar_must_be_zero() -> None:
     assert refused("1.234", "kwd") is Code.AMOUNT_MALFORMED
     assert money("1.230 kwd") == money("1.23 kwd") == Money(1230, Currency("kwd"))
 
@@ -77,7 +77,7 @@ def test_forint_and_taiwan_dollars_are_charged_with_two_decimals() -> None:
 
 
 @given(st.integers(min_value=1, max_value=99_999))
-def test_every_cent_up_to_a_thousand_survives_the_round_trip(cents: int) -> None:
+def test_case_g3_every_cent_up_to_a_thousand_survives_the_round_trip(cents: int) -> None:
     text = f"{cents // 100}.{cents % 100:02d}"
     assert Money.parse(text, "eur").minor == cents
     assert Money(cents, Currency("eur")).decimal == text
@@ -174,7 +174,7 @@ def test_a_part_of_a_krona_is_less_than_any_charge() -> None:
     assert Money(50, Currency("isk")).below_minimum
 
 
-def test_thirty_cents_are_not_sent_to_stripe() -> None:
+def test_case_g5_thirty_cents_are_not_sent_to_stripe() -> None:
     assert money("0.30 usd").below_minimum
 
 

@@ -359,7 +359,7 @@ async def test_case_c15_money_for_a_void_invoice_is_recorded_and_told(world: Rig
     assert notices(world) == ["payment.received_on_voided_invoice"]
 
 
-async def test_an_intent_that_no_row_knows_is_found_by_its_metadata(world: Rig) -> None:
+async def test_case_c2_an_intent_that_no_row_knows_is_found_by_its_metadata(world: Rig) -> None:
     invoice = await offered(world)
     AtStripe(world).page_confirms(invoice)
     world.sql("UPDATE anchorhold.invoice SET intent_id = NULL")

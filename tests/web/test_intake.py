@@ -134,7 +134,7 @@ async def test_a_forged_one_leaves_none_of_its_words(door: Door) -> None:
     assert door.kept() == [("forged", "forged", None)]
 
 
-async def test_an_unsigned_one_cannot_take_the_place_of_a_real_event(door: Door) -> None:
+async def test_case_d5_an_unsigned_one_cannot_take_the_place_of_a_real_event(door: Door) -> None:
     body = json.dumps(a()).encode()
     assert await door.post(body, None) == 400
     assert await door.send() == 200
@@ -142,7 +142,7 @@ async def test_an_unsigned_one_cannot_take_the_place_of_a_real_event(door: Door)
     assert door.events() == ["evt_1"]
 
 
-async def test_the_same_json_written_again_is_forged(door: Door) -> None:
+async def test_case_d1_the_same_json_written_again_is_forged(door: Door) -> None:
     body = json.dumps(a(), indent=1).encode()
     again = json.dumps(json.loads(body)).encode()
     assert await door.post(again, sign(body)) == 400
@@ -160,6 +160,18 @@ async def test_news_of_another_connected_account_is_not_ours(door: Door) -> None
     assert await door.send(account="acct_1") == 200
 
 
+@pytest.mark.parametrize("header", [None, "t=1,v1=00", "forged"])
+async def test_a_forgery_that_names_an_intent_of_ours_is_not_even_a_hint(
+    header: str | None, door: Door
+) -> None:
+    """The cursor tells what is true; so strangers cannot make us ask Stripe, nor wake a worker."""
+    (invoice,) = await door.scene.due()
+    body = json.dumps(a()).replace("pi_1", f"pi_{invoice[4:]}").encode()
+    said = sign(body, "whsec_guessed") if header == "forged" else header
+    assert await door.post(body, said) == 400
+    assert (door.events(), door.woken) == ([], [])
+
+
 async def test_each_mode_has_its_own_secrets(door: Door) -> None:
     live = STRANGERS[0]
     await add_secret(door.scene, live, "whsec_live")
@@ -168,7 +180,7 @@ async def test_each_mode_has_its_own_secrets(door: Door) -> None:
     assert await door.send(secret="whsec_live", livemode=False) == 400
 
 
-async def test_an_account_without_a_secret_is_closed(door: Door) -> None:
+async def test_case_d5_an_account_without_a_secret_is_closed(door: Door) -> None:
     body = json.dumps(a()).encode()
     assert await door.post(body, sign(body), "acc_other") == 403
     assert await door.post(body, sign(body, ""), "acc_other") == 403
@@ -208,7 +220,7 @@ async def test_strangers_fill_no_table(door: Door, monkeypatch: pytest.MonkeyPat
     assert await door.send() == 200, "the good ones are kept all the same"
 
 
-async def test_while_a_secret_is_rolled_both_are_believed(door: Door) -> None:
+async def test_case_d2_while_a_secret_is_rolled_both_are_believed(door: Door) -> None:
     await add_secret(door.scene, OURS, "whsec_new", overlap_s=3600)
     assert [await door.send(secret="whsec_new"), await door.send(id="evt_2")] == [200, 200]
     secrets = door.scene.sql("SELECT DISTINCT secret_id FROM anchorhold.event_delivery")
