@@ -144,7 +144,8 @@ class Shop:
 
     async def visit(self, url: str, **options: Any) -> Page:
         """A new customer's window on this address."""
-        context = await self.browser.new_context(**{"locale": "en-GB", **options})
+        asked: dict[str, Any] = {"locale": "en-GB", **options}
+        context = await self.browser.new_context(**asked)
         context.set_default_timeout(10_000)
         self.contexts.append(context)
         page = await context.new_page()

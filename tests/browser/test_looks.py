@@ -30,7 +30,7 @@ def _axe() -> str:
 
 async def findings(page: Page, axe: str) -> list[Any]:
     """What axe-core finds on the page and in Stripe's form."""
-    found = []
+    found: list[Any] = []
     for frame in page.frames:
         await frame.evaluate(axe)
         more = await frame.evaluate(RUN)

@@ -9,14 +9,13 @@ from anchorhold.domain.scope import Scope
 
 KEY = bytes(range(32))
 IDS = st.tuples(st.integers(0, (1 << 48) - 1), st.binary(min_size=10, max_size=ENTROPY_BYTES))
-PLACES = st.builds(
-    lambda account, link, livemode: Place(
-        Scope(make(ACCOUNT, *account), livemode), make(PAGE_LINK, *link)
-    ),
-    IDS,
-    IDS,
-    st.booleans(),
-)
+
+
+def place_of(account: tuple[int, bytes], link: tuple[int, bytes], livemode: bool) -> Place:
+    return Place(Scope(make(ACCOUNT, *account), livemode), make(PAGE_LINK, *link))
+
+
+PLACES = st.builds(place_of, IDS, IDS, st.booleans())
 
 
 @given(place=PLACES)
