@@ -85,10 +85,12 @@ def conditions(sql: str) -> Iterator[tuple[int, int]]:
 
 
 def _end(tokens: list[re.Match[str]], last: int) -> int:
-    depth = 0
+    depth, before = 0, ""
     for token in tokens:
         word = token[0]
-        if depth == 0 and (word in _ENDS or word in {")", ","}):
+        compares = (before, word) == ("DISTINCT", "FROM")
+        if depth == 0 and not compares and (word in _ENDS or word in {")", ","}):
             return token.start()
         depth += (word == "(") - (word == ")")
+        before = word
     return last

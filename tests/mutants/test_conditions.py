@@ -31,6 +31,13 @@ def test_the_and_of_a_between_is_no_condition() -> None:
     assert dropped("WHERE a BETWEEN 1 AND 2 AND b") == ["AND b"]
 
 
+def test_a_comparison_with_what_may_be_nothing_is_one_condition() -> None:
+    assert dropped("WHERE a AND b IS DISTINCT FROM c AND d") == [
+        "AND b IS DISTINCT FROM c",
+        "AND d",
+    ]
+
+
 def test_words_in_quotes_end_nothing() -> None:
     assert dropped("WHERE a AND b = 'this AND that' AND c") == ["AND b = 'this AND that'", "AND c"]
 
