@@ -163,6 +163,7 @@ def _show(call: Call, process: App, account: str, url: str, twin: TwinServer | N
         line("Worker", process.deps.actor)
         if twin:
             line("Elsewhere", f"export ANCHORHOLD_STRIPE_API_BASE={twin.url}")
+        line("Pages", f"{url}/pay/…; `anchorhold invoice link INVOICE` makes one")
         line("Next", "anchorhold invoice import FILE.csv, in another terminal")
 
     show_one(call, process.deps.actor, data, screen)
