@@ -93,7 +93,9 @@ def unexpected(request: Request, error: Exception) -> Refusal:
 
 
 def of_http(request: Request, error: HTTPException) -> Refusal:
-    """No such route, or a route that does not take this method."""
+    """No such route, a route that does not take this method, or a body that is no text."""
+    if error.status_code == 400:
+        return Refusal(ApiCode.BODY_UNREADABLE, reason="it is not JSON in UTF-8")
     code = ApiCode.METHOD_NOT_ALLOWED if error.status_code == 405 else ApiCode.ROUTE_NOT_FOUND
     return Refusal(code, method=request.method, path=request.url.path[:200])
 
