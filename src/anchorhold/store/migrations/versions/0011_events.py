@@ -1,8 +1,9 @@
 """What Stripe told us, kept for as long as it is of use.
 
 Deliveries are read and pruned by their ids, which grow with time, so that a good one costs one
-index less; those that were not believed are few, and found by their verdict. An event that has had its effect
-wakes all that wait for the same intent: a dispute that is older by its id than its payment, say.
+index less; those that were not believed are few, and found by their verdict.
+An event that has had its effect wakes all that wait for the same intent: a dispute that comes
+before its payment, say.
 """
 
 from alembic import op
