@@ -1,10 +1,12 @@
 """What a program meets when it asks: objects, lists, errors, and repeated requests."""
 
+import asyncio
 from datetime import datetime
 from typing import Any
 
 import pytest
 
+from anchorhold.web.api import once
 from tests.api.desk import Desk
 
 INVOICE = {"customer": "acme", "amount": 14900, "currency": "eur", "reference": "R-1",
@@ -222,3 +224,18 @@ async def test_times_are_utc(desk: Desk) -> None:
     made = await desk.post("/invoices", {**INVOICE, "due_at": "2099-01-01T00:00:00+02:00"})
     assert made.body["due_at"] == "2098-12-31T22:00:00Z"
     assert datetime.fromisoformat(made.body["created_at"])
+
+
+async def test_a_request_that_takes_too_long_goes_on_and_is_answered_later(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await desk.post("/invoices", INVOICE)
+    monkeypatch.setattr(once, "LIMIT_S", 0)
+    got = await desk.post("/invoices/R-1/collect", once="a")
+    assert (got.status, got.code) == (504, "still_running")
+    assert got.headers["retry-after"] == "1"
+    await asyncio.gather(*desk.api.running)
+    monkeypatch.undo()
+    again = await desk.post("/invoices/R-1/collect", once="a")
+    assert (again.status, again.body["collect"]) == (200, "paid")
+    assert sum(desk.world.paid_at_stripe().values()) == 1

@@ -88,11 +88,6 @@ class ApiCode(Coded):
         "The body of the request is not a JSON object: {reason}.",
         "Send JSON in UTF-8 with `Content-Type: application/json`; nothing was done.",
     )
-    CURSORS_CONFLICT = Row(
-        Kind.INPUT,
-        "A list has starting_after or ending_before, not both.",
-        "Leave one of them out.",
-    )
     VERSION_UNKNOWN = Row(
         Kind.INPUT,
         "There is no version '{text}' of the API.",
