@@ -113,7 +113,7 @@ async def test_dunning_tells_of_each_step_and_of_its_end(scene: Scene) -> None:
     await endpoint(scene)
     await scene.due()
     for what, detail in (("step", '{"number": 1}'), ("finished", '{"outcome": "paid"}')):
-        scene.sql(
+        scene.any_sql(
             "INSERT INTO anchorhold.journal (account_id, livemode, invoice_id, actor, what, detail)"
             f" SELECT account_id, livemode, id, 'test', 'dunning.{what}',"
             f" '{detail}'::jsonb || jsonb_build_object('run_id', 'dun_1') FROM anchorhold.invoice"
