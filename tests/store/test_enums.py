@@ -21,6 +21,7 @@ from anchorhold.domain.hold import HoldState
 from anchorhold.domain.intent import IntentState
 from anchorhold.domain.invoice import BlockedReason, Collection, InvoiceStatus, PaymentStatus
 from anchorhold.domain.news import EventSource, EventState
+from anchorhold.domain.page_link import LinkState
 from anchorhold.domain.payment import Source, Verdict
 from anchorhold.domain.period import Unit
 from anchorhold.domain.price import Billing, Scheme
@@ -70,7 +71,7 @@ COLUMNS: dict[tuple[str, str], set[str]] = {
     ("subscription", "status"): set(SubscriptionStatus),
     ("subscription", "pause_reason"): set(PauseReason),
 }
-COMPUTED = {HoldState, Verdict, Act, Action}
+COMPUTED = {HoldState, Verdict, Act, Action, LinkState}
 """Said by a statement, and in no column."""
 SHOWN = {IntentStatus}
 """Stripe's, of what a statement is told about; in no column."""
