@@ -75,6 +75,13 @@ UNCONDITIONAL = {
     "page_links.present": "the newest words are the page's",
 }
 ILLEGAL: dict[str, tuple[str, ...]] = {
+    "page_link_locale_check": (
+        """
+        INSERT INTO anchorhold.page_link (account_id, livemode, id, invoice_id, expires_at, locale)
+        SELECT account_id, livemode, 'lnk_1', id, anchorhold.now(), 'tlh'
+          FROM anchorhold.invoice WHERE account_id = 'acc_ours' AND NOT livemode
+        """,
+    ),
     "page_link_pkey": (
         """
         INSERT INTO anchorhold.page_link (account_id, livemode, id, invoice_id, expires_at)

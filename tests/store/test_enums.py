@@ -21,7 +21,7 @@ from anchorhold.domain.hold import HoldState
 from anchorhold.domain.intent import IntentState
 from anchorhold.domain.invoice import BlockedReason, Collection, InvoiceStatus, PaymentStatus
 from anchorhold.domain.news import EventSource, EventState
-from anchorhold.domain.page_link import LinkState
+from anchorhold.domain.page_link import LinkState, Locale
 from anchorhold.domain.payment import Source, Verdict
 from anchorhold.domain.period import Unit
 from anchorhold.domain.price import Billing, Scheme
@@ -62,6 +62,7 @@ COLUMNS: dict[tuple[str, str], set[str]] = {
     ("dunning_run", "outcome"): set(Outcome),
     ("dunning_step", "kind"): set(StepKind),
     ("dunning_step", "state"): set(StepState),
+    ("page_link", "locale"): set(Locale),
     ("price", "scheme"): set(Scheme),
     ("price", "interval_unit"): set(Unit),
     ("price", "billing"): set(Billing),

@@ -14,7 +14,7 @@ CREATE TABLE anchorhold.page_link (
     livemode   boolean NOT NULL,
     id         text NOT NULL,
     invoice_id text NOT NULL,
-    locale     text,
+    locale     text CHECK (locale IN ('en', 'de', 'fr', 'es')),
     expires_at timestamptz NOT NULL,
     revoked_at timestamptz,
     created_at timestamptz NOT NULL DEFAULT anchorhold.now(),
