@@ -42,8 +42,9 @@ def written() -> set[str]:
     """Every `what` in a statement of the store that writes to the journal."""
     found: set[str] = set()
     for statement in statements():
-        told = statement.sql.partition("INSERT INTO anchorhold.journal")[2]
-        found |= set(re.findall(r"'([a-z]+\.[a-z_]*)'", told))
+        for told in statement.sql.split("INSERT INTO anchorhold.journal")[1:]:
+            rows = told.partition("INSERT INTO")[0]
+            found |= set(re.findall(r"'([a-z]+\.[a-z_]*)'", rows))
     return found
 
 
