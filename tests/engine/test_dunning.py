@@ -369,3 +369,23 @@ async def test_case_j7_collect_says_that_the_card_was_declined_too_often(world: 
     assert refused.value.code is DunningCode.CARD_DECLINED_TOO_OFTEN
     assert world.attempts(invoice) == [("not_sent", "refused")]
     assert world.row(invoice)["hold_until"] is None
+
+
+async def test_many_invoices_of_one_good_card_due_at_once_wait_a_minute_and_not_a_day(
+    world: Rig,
+) -> None:
+    for n in range(20):
+        await world.invoice(customer="one", reference=f"X{n}")
+    await world.prepare()
+    claims = await world.claim_due()
+    for claim in reversed(claims):  # the last of them sees all the others under way
+        await world.charge_all([claim])
+    assert paid_or_not(world) == ["open"] * 6 + ["paid"] * 14
+    world.later(minutes=2)
+    await world.charge_due()
+    assert paid_or_not(world) == ["paid"] * 20
+    await standing_checks(world)
+
+
+def paid_or_not(world: Rig) -> list[str]:
+    return sorted(status for (status,) in world.sql("SELECT status FROM anchorhold.invoice"))

@@ -216,7 +216,7 @@ async def _look(db: Db, scope: Scope) -> object:
 
 async def _declines(db: Db, scope: Scope) -> int:
     token = Token(scope, InvoiceId("inv_1"), AttemptId("att_declined"), datetime.now(UTC), 9)
-    return await cards.declines(db, token)
+    return (await cards.declines(db, token)).known
 
 
 READS: tuple[tuple[Any, ...], ...] = (
@@ -291,7 +291,7 @@ def cases(limit: int, inv: Any) -> list[tuple[Any, ...]]:
             db, OURS, limit=limit, actor=ACTOR)),
         ("dunning.take", 3000, lambda db, _: dunning.take(db, OURS, limit=limit)),
         ("dunning.look", 60, lambda db, _: dunning.look(db, OURS, run)),
-        ("cards.declines", 2500, lambda db, held: cards.declines(db, held.live), "", False),
+        ("cards.declines", 2500, lambda db, held: cards.declines(db, held.live)),
         ("dunning.pause", 60, lambda db, _: dunning.pause(
             db, OURS, run, reason="x", actor=ACTOR)),
         ("dunning.resume", 60, lambda db, _: dunning.resume(

@@ -1,11 +1,11 @@
 """The database that a measurement runs on: durable, embedded, full of prepared invoices."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import LiteralString
+from typing import Final, LiteralString
 
 import psycopg
 
@@ -19,6 +19,8 @@ from anchorhold.store.migrate import upgrade
 from anchorhold.twin.world import ACCOUNT as STRIPE_ACCOUNT
 
 SCOPE = Scope(AccountId("acc_bench"), livemode=False)
+
+CARDS: Final = tuple(f"pm_{n}" for n in range(100))
 
 EMPTY: LiteralString = """
     TRUNCATE anchorhold.journal, anchorhold.notice, anchorhold.payment, anchorhold.attempt,
@@ -35,7 +37,7 @@ STRIPE_CUSTOMERS: LiteralString = """
            (account_id, livemode, customer_id, stripe_account, params, stripe_customer_id,
             requested_method, payment_method)
     SELECT 'acc_bench', false, 'cus_' || n, %(stripe_account)s, '{}', 'cus_s' || n,
-           'pm_card_visa', 'pm_card_visa'
+           'pm_card_visa', (%(cards)s::text[])[1 + mod(n, cardinality(%(cards)s::text[]))]
       FROM generate_series(1, 1000) n
 """
 INVOICES: LiteralString = """
@@ -64,12 +66,15 @@ class Ground:
     conninfo: str
     folder: Path
 
-    def fill(self, count: int, intents: list[str] | None = None) -> None:
+    def fill(
+        self, count: int, intents: list[str] | None = None, cards: Sequence[str] = CARDS
+    ) -> None:
         """There are so many due, prepared invoices and nothing else; statistics are fresh.
 
-        With `intents` the first of them carry these ids of real PaymentIntents.
+        With `intents` the first of them carry these ids of real PaymentIntents. The customers share
+        the `cards` out: a card with many charges under way at once would have to wait.
         """
-        values = {"count": count, "stripe_account": STRIPE_ACCOUNT}
+        values = {"count": count, "stripe_account": STRIPE_ACCOUNT, "cards": list(cards)}
         with psycopg.connect(self.conninfo, autocommit=True) as conn:
             for statement in (EMPTY, CUSTOMERS, STRIPE_CUSTOMERS, INVOICES):
                 conn.execute(statement, values)

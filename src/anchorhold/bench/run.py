@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
+from typing import TypeVar
 
 from anchorhold.bench import sweep
 from anchorhold.bench.charge import (
@@ -26,7 +27,7 @@ from anchorhold.bench.charge import (
 from anchorhold.bench.ground import Ground, ground
 from anchorhold.bench.intake import REPEATS, Taken, intake
 from anchorhold.bench.sweep import Drained
-from anchorhold.domain.answer import IntentView, Shown
+from anchorhold.domain.answer import IntentView, Result, Shown
 from anchorhold.domain.ids import key_of
 from anchorhold.sim.in_memory import TwinTransport
 from anchorhold.store.db import PoolDb
@@ -44,9 +45,12 @@ SWEEP_BUDGET = 0.90
 MEMORY_BUDGET = 0.10
 INTAKE_BUDGET = 0.70
 INTENTS_PER_SECOND = 900
+CARDS = 100
 EVENTS_PER_SECOND = 200
 PORT = 8431
 BASE = f"http://127.0.0.1:{PORT}"
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +98,8 @@ async def _sweep(place: Ground, db: PoolDb, count: int) -> Drained:
     """Stale holds are drained over HTTP, within a rate limit, by a Stripe that takes its time."""
     limiter = Limiter(per_endpoint=sweep.RATE, per_account=4 * sweep.RATE)
     async with _over_http((sweep.SLOW_READS,)) as provider:
-        made = [intent.id for intent in await _intents(provider, count)]
+        customer = await _customer(provider)
+        made = [intent.id for intent in await _intents(provider, count, customer)]
         await sweep.make_stale(place, db, made)
         transport = Transport(connections=sweep.LANES)
         limited = _provider(transport, BASE, limiter)
@@ -119,27 +124,38 @@ async def _whole(
     place: Ground, db: PoolDb, provider: StripeProvider, name: str, seconds: int
 ) -> WholePath:
     count = INTENTS_PER_SECOND * seconds
-    made = await _intents(provider, 2 * count)
-    await asyncio.to_thread(place.fill, count, [intent.id for intent in made[:count]])
+    customer = await _customer(provider)
+    made = await _intents(provider, 2 * count, customer)
+    cards = [await _card(provider, customer, number) for number in range(CARDS)]
+    await asyncio.to_thread(place.fill, count, [intent.id for intent in made[:count]], cards)
     charge = await whole_path(db, provider, seconds * 0.6)
     return WholePath(name, charge, await bare_calls(provider, made[count:]))
 
 
-async def _intents(provider: StripeProvider, count: int) -> list[IntentView]:
+async def _customer(provider: StripeProvider) -> str:
+    key = key_of("bench", "customer")
+    return _shown(await provider.create_customer({}, key, provider.deadline(60))).id
+
+
+async def _card(provider: StripeProvider, customer: str, number: int) -> str:
+    key, until = key_of("bench", "card", number), provider.deadline(60)
+    return _shown(await provider.attach_payment_method("pm_card_visa", customer, key, until))
+
+
+def _shown(answer: Result[T]) -> T:
+    if not isinstance(answer, Shown):
+        raise TypeError(f"the twin answered {answer}")
+    return answer.value
+
+
+async def _intents(provider: StripeProvider, count: int, customer: str) -> list[IntentView]:
     made: list[IntentView] = []
 
     async def make(number: int) -> None:
         params = {"amount": 1000, "currency": "eur", "customer": customer}
         key = key_of("bench", number)
-        answer = await provider.create_intent(params, key, provider.deadline(60))
-        if not isinstance(answer, Shown):
-            raise TypeError(f"the twin answered {answer}")
-        made.append(answer.value)
+        made.append(_shown(await provider.create_intent(params, key, provider.deadline(60))))
 
-    shown = await provider.create_customer({}, key_of("bench", "customer"), provider.deadline(60))
-    if not isinstance(shown, Shown):
-        raise TypeError(f"the twin answered {shown}")
-    customer = shown.value.id
     for start in range(1, count + 1, 100):
         await asyncio.gather(*(make(n) for n in range(start, min(start + 100, count + 1))))
     return made

@@ -33,6 +33,7 @@ from anchorhold.engine.deps import Connected, Deps
 from anchorhold.engine.relist import CustomerGoneError, relist
 from anchorhold.engine.saving import Charged, Holder
 from anchorhold.store import cards, checks, holds
+from anchorhold.store.cards import Declines
 from anchorhold.store.direct import interrupted
 
 __all__ = ["CARD_SPENT", "Charged", "charge", "deadline_of"]
@@ -43,6 +44,9 @@ NEWS = "R2"
 
 CARD_SPENT = replace(saving.NOT_SENT, rule="J7", cause=Cause.REFUSED, pause_s=86_400)
 """Nothing was sent: the payment method was declined as often as card networks allow."""
+CARD_BUSY = replace(saving.NOT_SENT, rule="J8", cause=Cause.REFUSED, pause_s=60)
+"""Nothing was sent: should all charges of the payment method that are under way be declined, this
+one would be too many."""
 
 
 async def charge(deps: Deps, claim: Claim) -> Charged:
@@ -56,11 +60,18 @@ async def charge(deps: Deps, claim: Claim) -> Charged:
         return await _save(deps, claim, NothingSent(NotSent.CREDENTIALS_UNREADABLE))
     if connected.stripe_account != claim.stripe_account:
         return await _release(deps, claim)
-    if claim.card_declined and await cards.declines(deps.db, claim.token) >= CARD_TRIES_MAX:
-        return await saving.release(deps, Holder(claim.token), CARD_SPENT)
+    if claim.card_declined and (end := _card(await cards.declines(deps.db, claim.token))):
+        return await saving.release(deps, Holder(claim.token), end)
     if claim.presumed and (refused := await _presumed(deps, connected, claim)):
         return refused
     return await _send(deps, connected, claim)
+
+
+def _card(declines: Declines) -> End | None:
+    """None: one more decline of this payment method is allowed (protocol section 10)."""
+    if declines.known >= CARD_TRIES_MAX:
+        return CARD_SPENT
+    return CARD_BUSY if declines.known + declines.under_way >= CARD_TRIES_MAX else None
 
 
 async def _presumed(deps: Deps, connected: Connected, claim: Claim) -> Charged | None:

@@ -1,19 +1,29 @@
 """How often a payment method was declined, over all invoices (protocol section 10)."""
 
+from dataclasses import dataclass
+
 from anchorhold.domain.dunning import CARD_TRIES_MAX, CARD_WINDOW
 from anchorhold.domain.hold import Token
 from anchorhold.store.db import Db
 
 
-async def declines(db: Db, token: Token) -> int:
-    """Declines of this attempt's payment method within the window, up to the limit.
+@dataclass(frozen=True, slots=True)
+class Declines:
+    """Of one payment method within the window, up to the limit."""
 
-    Charges of it that are under way and were claimed before this one count as if they were declined
-    too. So a batch of invoices on one dead card stops at the limit, and not one batch behind it.
+    known: int
+    under_way: int
+    """Charges of it that were claimed before and may yet be declined."""
+
+
+async def declines(db: Db, token: Token) -> Declines:
+    """What is known of this attempt's payment method, and what is not known yet.
+
+    Both together hold a batch of invoices on one dead card at the limit, and not a batch behind it.
     """
     found = await db.one(
         """
-        SELECT (declined.n + under_way.n)::int
+        SELECT declined.n::int AS known, under_way.n::int AS under_way
           FROM anchorhold.attempt own
          CROSS JOIN LATERAL (
                SELECT count(*) AS n
@@ -34,10 +44,10 @@ async def declines(db: Db, token: Token) -> int:
          WHERE own.account_id = %(account_id)s AND own.livemode = %(livemode)s
            AND own.id = %(attempt_id)s
         """,
-        int,
+        Declines,
         **token.scope.params,
         attempt_id=token.attempt_id,
         card_max=CARD_TRIES_MAX,
         card_window=CARD_WINDOW,
     )
-    return found or 0
+    return found or Declines(0, 0)
