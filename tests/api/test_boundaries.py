@@ -46,6 +46,13 @@ async def _collectable(desk: Desk) -> str:
     return f"/invoices/{await _prepared(desk)}/collect"
 
 
+async def _unprepared(desk: Desk) -> str:
+    """Nobody but the request prepares and charges it."""
+    invoice = await desk.world.invoice(reference="R-1")
+    desk.world.sql("UPDATE anchorhold.invoice SET collection = 'manual'")
+    return f"/invoices/{invoice}/collect"
+
+
 async def _voidable(desk: Desk) -> str:
     return f"/invoices/{await _prepared(desk)}/void"
 
@@ -104,6 +111,7 @@ POSTS = (
          _count("invoice"), 1),
     Post("create a customer", _to("/customers"), {"reference": "acme"}, _count("customer"), 1),
     Post("collect", _collectable, None, _money, (1, 1)),
+    Post("collect what is not prepared", _unprepared, None, _money, (1, 1)),
     Post("void", _voidable, {"reason": "made twice"}, _journal("invoice.void"), 1),
     Post("amend", _amendable, {"amount": 500, "reason": "late"}, _journal("invoice.amended"), 1),
     Post("refund", _paid, {"payment": "pay_1", "amount": 500, "reason": "broken"},

@@ -36,7 +36,7 @@ from anchorhold.store import cards, checks, holds
 from anchorhold.store.cards import Declines
 from anchorhold.store.direct import interrupted
 
-__all__ = ["CARD_SPENT", "Charged", "charge", "deadline_of"]
+__all__ = ["CARD_BUSY", "CARD_SPENT", "Charged", "charge", "deadline_of"]
 
 NEWS = "R2"
 """Nothing was sent: an attempt that was presumed none turned up, or nobody can tell (A1)."""

@@ -24,7 +24,7 @@ from anchorhold.domain.ids import DunningRunId
 from anchorhold.domain.payment import Verdict
 from anchorhold.domain.refusals import Code, Refusal
 from anchorhold.domain.scope import Scope
-from anchorhold.engine.charge import CARD_SPENT, Charged, charge
+from anchorhold.engine.charge import CARD_BUSY, CARD_SPENT, Charged, charge
 from anchorhold.engine.claim import claim
 from anchorhold.engine.deps import Deps
 from anchorhold.engine.final_action import final_action
@@ -154,7 +154,7 @@ def _state_of(charged: Charged) -> StepState:
         return StepState.PAID
     if charged.saved == AttemptState.FAILED:
         return StepState.DECLINED
-    if charged.rule == CARD_SPENT.rule:
+    if charged.rule in {CARD_SPENT.rule, CARD_BUSY.rule}:
         return StepState.SKIPPED
     if charged.saved == AttemptState.NOT_SENT:
         return StepState.NOT_SENT

@@ -44,12 +44,19 @@ class Refunded:
 
 
 async def refund(
-    deps: Deps, scope: Scope, payment_id: PaymentId, amount: int | None, reason: str
+    deps: Deps,
+    scope: Scope,
+    payment_id: PaymentId,
+    amount: int | None,
+    reason: str,
+    *,
+    refund_id: RefundId | None = None,
 ) -> Refunded:
     """The payment was given back in part or, without an amount, all that is left of it.
 
     Nothing left is done already: state `succeeded`, rule M2, nothing is sent. State `requested`:
-    nobody can tell yet; the next tick asks. Raises Refusal: payment_not_found,
+    nobody can tell yet; the next tick asks. Whoever may have to find it again gives it its
+    `refund_id`. Raises Refusal: payment_not_found,
     payment_not_refundable, payment_disputed, refund_too_large, refund_in_flight,
     provider_unavailable and provider_refused (nothing was given back).
     """
@@ -62,7 +69,8 @@ async def refund(
         )
     if not 0 < asked <= payment.left:
         raise Refusal(Code.REFUND_TOO_LARGE, payment=payment_id, left=payment.left, amount=asked)
-    row = await _begin(deps, scope, payment, asked, reason)
+    refund_id = refund_id or store.new_id(deps.db)
+    row = await _begin(deps, scope, payment, refund_id, asked, reason)
     return await _send(deps, connected, scope, row)
 
 
@@ -90,9 +98,13 @@ async def _connected(deps: Deps, scope: Scope, payment: Refundable) -> Connected
 
 
 async def _begin(
-    deps: Deps, scope: Scope, payment: Refundable, amount: int, reason: str
+    deps: Deps,
+    scope: Scope,
+    payment: Refundable,
+    refund_id: RefundId,
+    amount: int,
+    reason: str,
 ) -> RefundRow:
-    refund_id = store.new_id(deps.db)
     params: dict[str, object] = {
         "payment_intent": payment.intent_id,
         "amount": amount,

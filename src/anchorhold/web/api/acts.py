@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from anchorhold import objects
 from anchorhold.domain.api_refusals import ApiCode
-from anchorhold.domain.attempt import CHARGES, AttemptState
+from anchorhold.domain.attempt import CHARGES, RUNNING, AttemptState
 from anchorhold.domain.ids import InvoiceId
 from anchorhold.domain.invoice import InvoiceStatus
 from anchorhold.domain.refusals import Code, Refusal
@@ -19,6 +19,7 @@ from anchorhold.engine.close import Closed
 from anchorhold.engine.collect import collect
 from anchorhold.objects import Object
 from anchorhold.store import views_attempts, views_invoices
+from anchorhold.store.views_attempts import AttemptView
 from anchorhold.store.views_invoices import InvoiceView
 from anchorhold.web.api.answers import error_of
 from anchorhold.web.api.calling import Api, Caller
@@ -48,14 +49,15 @@ class AmendBody(ReasonBody):
     amount: int = Field(strict=True, ge=0, le=10**14, description="Minor units.")
 
 
+NOT_SENT: Final = "not_sent"
 OUTCOMES: Final[Mapping[AttemptState, str]] = {
     AttemptState.SUCCEEDED: "paid",
     AttemptState.PROCESSING: "processing",
     AttemptState.FAILED: "declined",
-    AttemptState.NOT_SENT: "not_sent",
-    AttemptState.SUPERSEDED: "not_sent",
-    AttemptState.FENCED: "not_sent",
-    AttemptState.PRESUMED_NONE: "not_sent",
+    AttemptState.NOT_SENT: NOT_SENT,
+    AttemptState.SUPERSEDED: NOT_SENT,
+    AttemptState.FENCED: NOT_SENT,
+    AttemptState.PRESUMED_NONE: NOT_SENT,
 }
 """What came of a charge, by its attempt; everything else is being confirmed with Stripe."""
 CONFIRMING: Final = "confirming"
@@ -166,7 +168,7 @@ async def _end(api: Api, act: Act, invoice_id: InvoiceId, how: _How) -> Answer:
 
 async def _collect(api: Api, request: Request, act: Act, before: InvoiceView) -> Answer:
     """Charged now, or what came of the attempt that this request made before."""
-    if not await act.done(before.id):
+    if not await _tried(act, before.id):
         await collect(act.deps, act.scope, before.id)
     shown = await _shown(api, act, before.id)
     paid = shown["status"] == InvoiceStatus.PAID.value
@@ -178,12 +180,31 @@ async def _collect(api: Api, request: Request, act: Act, before: InvoiceView) ->
     return Answer({"error": error_of(request, refusal, more)}, refusal.code.surface.status)
 
 
-async def _outcome(act: Act, invoice_id: InvoiceId, *, paid: bool) -> tuple[str, str]:
-    """By this request's own attempt: another's says nothing of this one."""
+async def _tried(act: Act, invoice_id: InvoiceId) -> bool:
+    """This request's own attempt is its answer; one that charged nothing is made again.
+
+    Not one that a direct charge left at Stripe without a trace: that is for whoever collects anew
+    to say (R10). Refuses while nobody can tell: IDEMPOTENCY_KEY_IN_USE.
+    """
+    own = await _own(act, invoice_id) if act.again else None
+    if own is None:
+        return False
+    if own.state in RUNNING:
+        raise Refusal(ApiCode.IDEMPOTENCY_KEY_IN_USE)
+    again = own.sent_at is None or own.intent_id is not None
+    return not (again and OUTCOMES.get(own.state) == NOT_SENT)
+
+
+async def _own(act: Act, invoice_id: InvoiceId) -> AttemptView | None:
+    """The newest attempt of this request: another's says nothing of it."""
     rows = await views_attempts.page(
         act.deps.db, act.scope, state=None, invoice_id=invoice_id, after=None, limit=RECENT
     )
-    own = next((row for row in rows if row.actor.endswith(act.request_id)), None)
+    return next((row for row in rows if row.actor.endswith(act.request_id)), None)
+
+
+async def _outcome(act: Act, invoice_id: InvoiceId, *, paid: bool) -> tuple[str, str]:
+    own = await _own(act, invoice_id)
     if own is None or own.kind not in CHARGES:  # credit covered it, or it was to
         return "paid" if paid else CONFIRMING, ""
     decline = own.decline or {}

@@ -121,11 +121,15 @@ def _act(api: Api, caller: Caller, request_id: RequestId, *, again: bool) -> Act
 
 
 async def _answered(api: Api, turn: Turn, work: Work, act: Act) -> Answer:
-    """The answer is committed. A refusal did nothing, so that its key may be sent once more."""
+    """The answer is committed. A refusal did nothing, so that its key may be sent once more.
+
+    Where nobody can tell yet what the first process did, the key stays its own until one can.
+    """
     try:
         answer = await work(act)
-    except Refusal:
-        await idempotency.forget(api.db, turn)
+    except Refusal as refusal:
+        if refusal.code is not ApiCode.IDEMPOTENCY_KEY_IN_USE:
+            await idempotency.forget(api.db, turn)
         raise
     text = bytes(_response(answer).body).decode()
     sealed = crypto.seal(api.app.secret_key, text, *place_of(turn))

@@ -1,7 +1,6 @@
 """`/v1/payments`, `/v1/refunds` and `/v1/attempts`: what was charged, came, and went back."""
 
-from dataclasses import dataclass, replace
-from typing import Annotated, Any, LiteralString, TypeVar
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Request
 from pydantic import Field
@@ -11,12 +10,11 @@ from anchorhold import objects
 from anchorhold.domain.api_key import Access, Noun
 from anchorhold.domain.api_refusals import ApiCode
 from anchorhold.domain.attempt import AttemptState
-from anchorhold.domain.ids import REFUND, IdKind, InvoiceId, RefundId
+from anchorhold.domain.ids import REFUND, InvoiceId, RefundId
 from anchorhold.domain.refusals import Code, Refusal
 from anchorhold.domain.scope import Scope
 from anchorhold.engine.refunds import refund
 from anchorhold.store import views_attempts, views_payments, views_refunds
-from anchorhold.store.db import Db
 from anchorhold.store.views_payments import PaymentView
 from anchorhold.store.views_refunds import RefundRowView
 from anchorhold.web.api.answers import listed
@@ -26,9 +24,6 @@ from anchorhold.web.api.expanding import expanded
 from anchorhold.web.api.invoices import the_invoice
 from anchorhold.web.api.once import Act, Answer, once
 from anchorhold.web.api.queries import Page, Read, Strict, page_of
-
-T = TypeVar("T")
-IdT = TypeVar("IdT", bound=str)
 
 Name = Annotated[str, Path(max_length=200, pattern="^[^\\x00]+$", description="Its id.")]
 
@@ -177,8 +172,7 @@ async def _refund(api: Api, act: Act, body: RefundBody) -> Answer:
     found = await _own(act, own)
     if found is None:
         payment = await the_payment(api, act.scope, body.payment)
-        deps = replace(act.deps, db=_OwnRefund(act.deps.db, own))
-        await refund(deps, act.scope, payment.id, body.amount, body.reason)
+        await refund(act.deps, act.scope, payment.id, body.amount, body.reason, refund_id=own)
         found = await _own(act, own)
         if found is None:
             reason = "nothing is left of it"
@@ -188,25 +182,3 @@ async def _refund(api: Api, act: Act, body: RefundBody) -> Answer:
 
 async def _own(act: Act, own: RefundId) -> RefundRowView | None:
     return await views_refunds.one(act.deps.db, act.scope, own)
-
-
-@dataclass(frozen=True, slots=True)
-class _OwnRefund:
-    """A database whose next refund has the request's own id."""
-
-    inner: Db
-    own: RefundId
-
-    async def one(self, query: LiteralString, shape: type[T], **params: Any) -> T | None:
-        return await self.inner.one(query, shape, **params)
-
-    async def all(self, query: LiteralString, shape: type[T], **params: Any) -> list[T]:
-        return await self.inner.all(query, shape, **params)
-
-    def new_ids(self, kind: IdKind[IdT], count: int) -> list[IdT]:
-        if kind.prefix == REFUND.prefix and count == 1:
-            return [kind.parse(self.own)]
-        return self.inner.new_ids(kind, count)
-
-    def monotonic(self) -> float:
-        return self.inner.monotonic()
